@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"encoding/json"
 	"strconv"
+	"unicode/utf8"
 )
 
 // MaxIDBytes is the length in bytes, as spelled on the wire, above which an id is refused: an id is repeated in every
@@ -15,32 +16,26 @@ type ID struct {
 	key string
 }
 
-// ParseID accepts what MCP accepts as a request id (2026-07-28, basic/index, "Requests"): a JSON string or an
-// integer without fraction or exponent, at most [MaxIDBytes] long. raw must be one valid JSON value.
+// ParseID accepts what MCP accepts as a request id (2026-07-28, basic/index, "Requests"): a JSON string in UTF-8 or a JSON
+// number without fraction or exponent, at most [MaxIDBytes] long, without white space around it.
 func ParseID(raw []byte) (ID, bool) {
-	if len(raw) == 0 || len(raw) > MaxIDBytes {
+	if len(raw) == 0 || len(raw) > MaxIDBytes || scanValue(raw, 0, 0) != len(raw) {
 		return ID{}, false
 	}
 	if raw[0] == '"' {
 		var s string
-		if json.Unmarshal(raw, &s) != nil {
+		if !utf8.Valid(raw) || json.Unmarshal(raw, &s) != nil {
 			return ID{}, false
 		}
 		return ID{raw: string(raw), key: strconv.Quote(s)}, true
 	}
-	digits := raw
-	if digits[0] == '-' {
-		digits = digits[1:]
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
+	for _, c := range raw {
+		if c != '-' && (c < '0' || c > '9') {
 			return ID{}, false
 		}
 	}
-	if len(digits) == 0 {
-		return ID{}, false
-	}
-	return ID{raw: string(raw), key: string(raw)}, true
+	id := string(raw)
+	return ID{raw: id, key: id}, true
 }
 
 // IsZero reports whether there is no id.

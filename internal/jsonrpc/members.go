@@ -1,37 +1,73 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"unicode/utf8"
 )
+
+var errSyntax = errors.New("not valid JSON")
 
 // Members splits a JSON object into its members without decoding the values, which alias raw. Unlike encoding/json it
 // does not fold case, and it refuses a name that occurs twice: both let two readers of one message disagree.
 func Members(raw []byte) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	open, err := d.Token()
+	m, err := members(raw)
 	if err != nil {
 		return nil, err
 	}
-	if open != json.Delim('{') {
-		return nil, fmt.Errorf("not an object")
+	return m, nil
+}
+
+// members is Members, but where names occur twice it also returns what it read, with nil for those. The error is
+// errSyntax if and only if raw is not valid JSON.
+func members(raw []byte) (map[string]json.RawMessage, error) {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '{' {
+		if end := scanValue(raw, i, 0); end < 0 || skipSpace(raw, end) != len(raw) {
+			return nil, errSyntax
+		}
+		return nil, errors.New("not an object")
 	}
 	m := map[string]json.RawMessage{}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
+	var twice error
+	i = skipSpace(raw, i+1)
+	for more := i < len(raw) && raw[i] != '}'; more; {
+		nameEnd := scanString(raw, i)
+		start := scanColon(raw, nameEnd)
+		end := scanValue(raw, start, 1)
+		if end < 0 {
+			return nil, errSyntax
 		}
-		name := key.(string)
-		if _, twice := m[name]; twice {
-			return nil, fmt.Errorf("%q occurs twice", name)
+		name := memberName(raw[i:nameEnd])
+		if _, seen := m[name]; seen {
+			m[name] = nil
+			twice = fmt.Errorf("%q occurs twice", Clip(name))
+		} else {
+			m[name] = raw[start:end:end]
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, err
+		i = skipSpace(raw, end)
+		if more = i < len(raw) && raw[i] == ','; more {
+			i = skipSpace(raw, i+1)
 		}
-		m[name] = value
 	}
-	return m, nil
+	if i >= len(raw) || raw[i] != '}' || skipSpace(raw, i+1) != len(raw) {
+		return nil, errSyntax
+	}
+	return m, twice
+}
+
+// memberName decodes a scanned JSON string. Without escapes it is what stands between the quotes.
+func memberName(quoted []byte) string {
+	plain := quoted[1 : len(quoted)-1]
+	for _, c := range plain {
+		if c == '\\' || c >= utf8.RuneSelf {
+			var name string
+			if err := json.Unmarshal(quoted, &name); err != nil {
+				panic("jsonrpc: a scanned string is not valid JSON: " + err.Error())
+			}
+			return name
+		}
+	}
+	return string(plain)
 }

@@ -50,17 +50,39 @@ func IsBatch(data []byte) bool {
 	return len(data) > 0 && data[0] == '['
 }
 
-// Batch splits a batch into its messages, each still to be parsed. An empty batch is an invalid request.
+// MaxBatch is how many messages one batch may hold: each is an answer that waits for all the others.
+const MaxBatch = 100
+
+// Batch splits a batch into its messages, each still to be parsed, which alias data. An empty batch, or one above
+// [MaxBatch], is an invalid request.
 func Batch(data []byte) ([]json.RawMessage, *Error) {
-	if err := valid(data); err != nil {
-		return nil, err
+	if !utf8.Valid(data) {
+		return nil, errNotUTF8()
+	}
+	if !IsBatch(data) {
+		return nil, errNotJSON()
 	}
 	var all []json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, Errorf(ParseError, "parse error: %v", err)
+	i := skipSpace(data, skipSpace(data, 0)+1)
+	for more := i < len(data) && data[i] != ']'; more; {
+		if len(all) == MaxBatch {
+			return nil, Errorf(InvalidRequest, "invalid request: the batch has more than %d members, the limit: send it in parts", MaxBatch)
+		}
+		end := scanValue(data, i, 1)
+		if end < 0 {
+			return nil, errNotJSON()
+		}
+		all = append(all, data[i:end:end])
+		i = skipSpace(data, end)
+		if more = i < len(data) && data[i] == ','; more {
+			i = skipSpace(data, i+1)
+		}
+	}
+	if i >= len(data) || data[i] != ']' || skipSpace(data, i+1) != len(data) {
+		return nil, errNotJSON()
 	}
 	if len(all) == 0 {
-		return nil, Errorf(InvalidRequest, "empty batch")
+		return nil, Errorf(InvalidRequest, "invalid request: the batch is empty")
 	}
 	return all, nil
 }
@@ -70,11 +92,15 @@ func Batch(data []byte) ([]json.RawMessage, *Error) {
 // notification, carries none.
 func Parse(data []byte) (Message, *Error) {
 	var m Message
-	if err := valid(data); err != nil {
-		return m, err
+	if !utf8.Valid(data) {
+		return m, errNotUTF8()
 	}
-	fields, err := Members(data)
+	fields, err := members(data)
+	if err == errSyntax {
+		return m, errNotJSON()
+	}
 	if err != nil {
+		m.ID, _ = ParseID(fields["id"])
 		return m, Errorf(InvalidRequest, "invalid request: %v", err)
 	}
 	if raw, ok := fields["id"]; ok {
@@ -107,13 +133,8 @@ func Parse(data []byte) (Message, *Error) {
 	return m, nil
 }
 
-// valid refuses what is not exactly one JSON text in UTF-8 (RFC 8259, section 8.1).
-func valid(data []byte) *Error {
-	if !utf8.Valid(data) {
-		return Errorf(ParseError, "parse error: not valid UTF-8")
-	}
-	if !json.Valid(data) {
-		return Errorf(ParseError, "parse error: not valid JSON")
-	}
-	return nil
-}
+// What is not one JSON text in UTF-8 is no message (RFC 8259, section 8.1).
+
+func errNotUTF8() *Error { return Errorf(ParseError, "parse error: not valid UTF-8") }
+
+func errNotJSON() *Error { return Errorf(ParseError, "parse error: not valid JSON") }

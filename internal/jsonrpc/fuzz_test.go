@@ -1,0 +1,240 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+var seeds = []string{
+	``, ` `, `{}`, `[]`, `null`, `"\ud800"`, `{"a":1}`, `{"a":1,}`, `{"a" : [1, {"b":"}"}] , "c":{}}`, `{"a":1}{`, `{"a"}`, `{"a":}`,
+	`{"":""}`, `{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `{"id":1,"id":2,"method":"x","jsonrpc":"2.0"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":"1","method":"ping","params":{}}`,
+	`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
+	`{"jsonrpc":"2.0","method":"n","params":[]}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"ID":1,"jsonrpc":"2.0","method":"x"}`,
+	`0`, `-0`, `-`, `01`, `1.0`, `1e3`, `1E+3`, `.5`, `1.`, `-1`, `"a`, `"\x"`, `"\u12"`, `"\u00e9"`, "\"\t\"", "\"\xff\"", "{\"\xff\":1}",
+	`[[[]]]`, `[1,]`, `[,1]`, `{"a":tru}`, `{"a":true,"b":false,"c":null}`, "\ufeff{}", "{\"a\":\"\x7f\"}", ` "1"`, `"1" `,
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Parse(data)
+		isText := json.Valid(data) && utf8.Valid(data)
+		if syntax := err != nil && err.Code == ParseError; syntax == isText {
+			t.Fatalf("valid JSON text: %v, but the error is %v", isText, err)
+		}
+		if err != nil {
+			return
+		}
+		var fields map[string]json.RawMessage
+		if e := json.Unmarshal(data, &fields); e != nil {
+			t.Fatalf("accepted, but encoding/json says %v", e)
+		}
+		if got, want := m.ID.Raw(), fields["id"]; !bytes.Equal(got, want) {
+			t.Fatalf("id is %s, want %s byte for byte", got, want)
+		}
+		if got, want := m.Params, fields["params"]; !bytes.Equal(got, want) {
+			t.Fatalf("params are %s, want %s", got, want)
+		}
+		var method string
+		if raw, ok := fields["method"]; ok {
+			if e := json.Unmarshal(raw, &method); e != nil {
+				t.Fatalf("method: %v", e)
+			}
+		}
+		if m.Method != method {
+			t.Fatalf("method is %q, want %q", m.Method, method)
+		}
+	})
+}
+
+func FuzzParseID(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		id, ok := ParseID(raw)
+		if want := isID(raw); ok != want {
+			t.Fatalf("ParseID(%q) is %v, want %v", raw, ok, want)
+		}
+		if !ok {
+			if !id.IsZero() || id.Raw() != nil || id.Key() != "" {
+				t.Fatalf("a refused id is %+v", id)
+			}
+			return
+		}
+		if !bytes.Equal(id.Raw(), raw) {
+			t.Fatalf("id is %s, want %s byte for byte", id.Raw(), raw)
+		}
+		if again, ok := ParseID(id.Raw()); !ok || again != id {
+			t.Fatalf("reading %s again gives %+v", raw, again)
+		}
+		if isString := raw[0] == '"'; isString != strings.HasPrefix(id.Key(), `"`) {
+			t.Fatalf("key of %s is %s", raw, id.Key())
+		}
+	})
+}
+
+// isID is the rule in terms of encoding/json.
+func isID(raw []byte) bool {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if !utf8.Valid(raw) || !json.Valid(raw) || d.Decode(&v) != nil || len(raw) > MaxIDBytes {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return raw[0] == '"' && raw[len(raw)-1] == '"'
+	case json.Number:
+		return v.String() == string(raw) && !strings.ContainsAny(string(raw), ".eE")
+	}
+	return false
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := Members(raw)
+		want, ok := decodeMembers(raw)
+		if (err == nil) != ok {
+			t.Fatalf("Members(%q) fails with %v, decoding it succeeds: %v", raw, err, ok)
+		}
+		if len(got) != len(want) {
+			t.Fatalf("Members(%q) = %q, want %q", raw, got, want)
+		}
+		for name, value := range want {
+			if !bytes.Equal(got[name], value) {
+				t.Fatalf("member %q is %q, want %q", name, got[name], value)
+			}
+		}
+	})
+}
+
+// decodeMembers is Members by means of encoding/json.
+func decodeMembers(raw []byte) (map[string]json.RawMessage, bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') || !json.Valid(raw) {
+		return nil, false
+	}
+	m := map[string]json.RawMessage{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, false
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, false
+		}
+		if _, twice := m[name.(string)]; twice {
+			return nil, false
+		}
+		m[name.(string)] = value
+	}
+	return m, true
+}
+
+func FuzzBatch(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	for _, n := range []int{1, MaxBatch, MaxBatch + 1} {
+		f.Add([]byte(" [ " + strings.Repeat(`{"a":[1]} , `, n-1) + "2 ] "))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Batch(data)
+		var want []json.RawMessage
+		code := 0
+		switch {
+		case !utf8.Valid(data) || !IsBatch(data):
+			code = ParseError
+		case json.Unmarshal(data, &want) != nil:
+			code = ParseError
+		case len(want) == 0 || len(want) > MaxBatch:
+			code = InvalidRequest
+		}
+		if err != nil {
+			// What follows the members that are allowed is not looked at.
+			if err.Code != code && !strings.Contains(err.Message, "more than") {
+				t.Fatalf("%q: %v, want code %d", data, err, code)
+			}
+			return
+		}
+		if code != 0 || len(got) != len(want) {
+			t.Fatalf("%q: accepted with %d members, want code %d and %d", data, len(got), code, len(want))
+		}
+		for i := range got {
+			if !bytes.Equal(got[i], want[i]) {
+				t.Fatalf("member %d is %q, want %q", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+func FuzzAppendEscaped(f *testing.F) {
+	f.Add("plain", uint8(3))
+	f.Add("a\"b\\c\nd\te\rf\x00g\x1fh\x7fi\u2028jé\U0001F600", uint8(0))
+	f.Add("\xff\xfe, \xed\xa0\x80 and \"", uint8(6))
+	f.Fuzz(func(t *testing.T, s string, pad uint8) {
+		s = strings.Repeat("x", int(pad)) + s // an escape at every place of a block
+		got := AppendString(nil, s)
+		text := []byte(strings.ToValidUTF8(s, "?"))
+		escaped := AppendEscaped(AppendEscaped(nil, text[:len(text)/2]), text[len(text)/2:]) // in blocks
+		if utf8.ValidString(s) && string(got) != `"`+string(escaped)+`"` {
+			t.Fatalf("%q and %q", escaped, got)
+		}
+		if n := EscapedLen(text); n != len(escaped) {
+			t.Fatalf("%q has %d bytes, not %d", escaped, len(escaped), n)
+		}
+		var want, back string
+		encoded, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if json.Unmarshal(encoded, &want) != nil || json.Unmarshal(got, &back) != nil || back != want {
+			t.Fatalf("%q reads as %q, encoding/json makes it %q", s, back, want)
+		}
+	})
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Add("file:///a(b)'!*<&>\u2028\x00\x1f\x7f\r\n\t\\\"é\xed\xa0\x80")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := AppendString([]byte("x"), s)
+		if got[0] != 'x' {
+			t.Fatalf("what was there is now %q", got[0])
+		}
+		var back string
+		if err := json.Unmarshal(got[1:], &back); err != nil {
+			t.Fatalf("%s: %v", got[1:], err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && back != want {
+			t.Fatalf("%s reads as %q, want %q", got[1:], back, want)
+		}
+		var viaJSON string
+		encoded, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(encoded, &viaJSON); err != nil {
+			t.Fatal(err)
+		}
+		if back != viaJSON {
+			t.Fatalf("%q reads as %q, encoding/json makes it %q", s, back, viaJSON)
+		}
+		if !utf8.Valid(got) || bytes.ContainsAny(got, "\r\n") {
+			t.Fatalf("%q does not fit on a line of UTF-8", got)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		name, in       string
+		id, method     string
+		params         string
+		code           int
+		request, notes bool
+	}{
+		{name: "request", in: `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}`, id: `1`, method: "m", params: `{"a":1}`, request: true},
+		{name: "request without params", in: ` {"method":"m","id":"x","jsonrpc":"2.0"}` + "\r\n", id: `"x"`, method: "m", request: true},
+		{name: "id 0", in: `{"jsonrpc":"2.0","id":0,"method":"m"}`, id: `0`, method: "m", request: true},
+		{name: "negative id", in: `{"jsonrpc":"2.0","id":-7,"method":"m"}`, id: `-7`, method: "m", request: true},
+		{name: "id above 2^53", in: `{"jsonrpc":"2.0","id":9007199254740993,"method":"m"}`, id: `9007199254740993`, method: "m", request: true},
+		{name: "empty string id", in: `{"jsonrpc":"2.0","id":"","method":"m"}`, id: `""`, method: "m", request: true},
+		{name: "escapes in the id", in: `{"jsonrpc":"2.0","id":"\u0061\/","method":"m"}`, id: `"\u0061\/"`, method: "m", request: true},
+		{name: "notification", in: `{"jsonrpc":"2.0","method":"m"}`, method: "m", notes: true},
+		{name: "result", in: `{"jsonrpc":"2.0","id":1,"result":{}}`, id: `1`},
+		{name: "error", in: `{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}`},
+		{name: "escapes in a name", in: `{"jsonrpc":"2.0","id":1,"m\u0065thod":"m"}`, id: `1`, method: "m", request: true},
+
+		{name: "empty", in: ``, code: ParseError},
+		{name: "not JSON", in: `{"jsonrpc":"2.0","id":1`, code: ParseError},
+		{name: "two messages", in: `{} {}`, code: ParseError},
+		{name: "not UTF-8", in: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", code: ParseError},
+		{name: "nested too deep", in: `{"jsonrpc":"2.0","id":1,"method":"m","params":` + nest(10_000) + `}`, code: ParseError},
+		{name: "four megabytes of brackets", in: strings.Repeat("[", 4<<20), code: ParseError},
+		{name: "four megabytes of objects", in: strings.Repeat(`{"a":`, 4<<18), code: ParseError},
+		{name: "array", in: `[]`, code: InvalidRequest},
+		{name: "string", in: `"x"`, code: InvalidRequest},
+		{name: "null id", in: `{"jsonrpc":"2.0","id":null,"method":"m"}`, code: InvalidRequest},
+		{name: "fraction id", in: `{"jsonrpc":"2.0","id":1.0,"method":"m"}`, code: InvalidRequest},
+		{name: "exponent id", in: `{"jsonrpc":"2.0","id":1e3,"method":"m"}`, code: InvalidRequest},
+		{name: "boolean id", in: `{"jsonrpc":"2.0","id":true,"method":"m"}`, code: InvalidRequest},
+		{name: "object id", in: `{"jsonrpc":"2.0","id":{},"method":"m"}`, code: InvalidRequest},
+		{name: "two ids", in: `{"jsonrpc":"2.0","id":1,"id":2,"id":3,"method":"m"}`, code: InvalidRequest},
+		{name: "two methods", in: `{"jsonrpc":"2.0","id":1,"method":"m","method":"n"}`, id: `1`, code: InvalidRequest},
+		{name: "other version", in: `{"jsonrpc":"1.0","id":1,"method":"m"}`, id: `1`, code: InvalidRequest},
+		{name: "no version", in: `{"id":1,"method":"m"}`, id: `1`, code: InvalidRequest},
+		{name: "no method", in: `{"jsonrpc":"2.0","id":1}`, id: `1`, code: InvalidRequest},
+		{name: "empty method", in: `{"jsonrpc":"2.0","id":1,"method":""}`, id: `1`, code: InvalidRequest},
+		{name: "method in capitals", in: `{"jsonrpc":"2.0","id":1,"METHOD":"m"}`, id: `1`, code: InvalidRequest},
+		{name: "number as method", in: `{"jsonrpc":"2.0","id":1,"method":5}`, id: `1`, code: InvalidRequest},
+		{name: "array params", in: `{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}`, id: `1`, method: "m", code: InvalidParams},
+		{name: "null params", in: `{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, id: `1`, method: "m", code: InvalidParams},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := Parse([]byte(c.in))
+			code := 0
+			if err != nil {
+				code = err.Code
+			}
+			if code != c.code {
+				t.Fatalf("error is %v, want code %d", err, c.code)
+			}
+			if string(m.ID.Raw()) != c.id || m.Method != c.method || string(m.Params) != c.params {
+				t.Errorf("message is id %s, method %q, params %s", m.ID.Raw(), m.Method, m.Params)
+			}
+			if err == nil && (m.IsRequest() != c.request || m.IsNotification() != c.notes) {
+				t.Errorf("request %v, notification %v", m.IsRequest(), m.IsNotification())
+			}
+		})
+	}
+}
+
+func nest(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+
+func TestNestingAsDeepAsEncodingJSON(t *testing.T) {
+	for _, depth := range []int{9_999, 10_000, 10_001, 1_000_000} {
+		text := []byte(nest(depth))
+		if got, want := scanValue(text, 0, 0) >= 0, json.Valid(text); got != want {
+			t.Errorf("depth %d: valid is %v, want %v", depth, got, want)
+		}
+	}
+}
+
+func TestParseIDLength(t *testing.T) {
+	for _, c := range []struct {
+		raw string
+		ok  bool
+	}{
+		{`"` + strings.Repeat("a", MaxIDBytes-2) + `"`, true},
+		{`"` + strings.Repeat("a", MaxIDBytes-1) + `"`, false},
+		{strings.Repeat("1", MaxIDBytes), true},
+		{strings.Repeat("1", MaxIDBytes+1), false},
+	} {
+		if _, ok := ParseID([]byte(c.raw)); ok != c.ok {
+			t.Errorf("an id of %d bytes is accepted: %v", len(c.raw), ok)
+		}
+	}
+}
+
+func TestIDKeys(t *testing.T) {
+	key := func(raw string) string {
+		id, ok := ParseID([]byte(raw))
+		if !ok {
+			t.Fatalf("%s is refused", raw)
+		}
+		return id.Key()
+	}
+	if key(`1`) == key(`"1"`) {
+		t.Error(`1 and "1" are one request`)
+	}
+	if key(`"a"`) != key(`"\u0061"`) {
+		t.Error("two spellings of one string are two requests")
+	}
+	if key(`9007199254740992`) == key(`9007199254740993`) {
+		t.Error("integers above 2^53 are confused")
+	}
+}
+
+func TestBatch(t *testing.T) {
+	all, err := Batch([]byte(` [{"a":1}, 2] `))
+	if err != nil || len(all) != 2 || string(all[0]) != `{"a":1}` || string(all[1]) != `2` {
+		t.Errorf("batch is %s, %v", all, err)
+	}
+	for in, code := range map[string]int{`[]`: InvalidRequest, `[1`: ParseError, "[\"\xff\"]": ParseError} {
+		if _, err := Batch([]byte(in)); err == nil || err.Code != code {
+			t.Errorf("Batch(%q): %v, want code %d", in, err, code)
+		}
+	}
+	for n, ok := range map[int]bool{MaxBatch: true, MaxBatch + 1: false, 1 << 20: false} {
+		switch all, err := Batch([]byte("[" + strings.Repeat("0,", n-1) + "0]")); {
+		case (err == nil) != ok || ok && len(all) != n:
+			t.Errorf("a batch of %d: %d members, %v", n, len(all), err)
+		case err != nil && (err.Code != InvalidRequest || !strings.Contains(err.Message, "100")):
+			t.Errorf("a batch of %d: %v does not name the limit", n, err)
+		}
+	}
+	if _, err := Batch([]byte(`[]`)); err == nil || !strings.HasPrefix(err.Message, "invalid request: ") {
+		t.Errorf("an empty batch: %v", err)
+	}
+	if !IsBatch([]byte(" \r\n\t[")) || IsBatch([]byte(`{"a":[]}`)) || IsBatch(nil) {
+		t.Error("IsBatch is wrong")
+	}
+}
+
+func TestErrorsRepeatLittleOfWhatWasSent(t *testing.T) {
+	for _, char := range []string{"x", "é", `\u0001`, "\U000e0001"} {
+		name := `"` + strings.Repeat(char, 100_000) + `":1`
+		_, err := Parse([]byte(`{"id":1,` + name + `,` + name + `}`))
+		if text, _ := json.Marshal(err); err == nil || err.Code != InvalidRequest || len(text) > 2000 {
+			t.Errorf("an error of %d bytes", len(text))
+		}
+	}
+}
+
+func TestClipCutsBetweenRunes(t *testing.T) {
+	for _, pad := range []string{"", "x", "xx", "xxx"} {
+		long := pad + strings.Repeat("𝄞", 100)
+		if got := Clip(long); len(got) > 140 || !utf8.ValidString(got) || !strings.HasPrefix(long, strings.TrimSuffix(got, "…")) {
+			t.Errorf("got %q", got)
+		}
+	}
+	if Clip("short") != "short" {
+		t.Error("a short string is changed")
+	}
+}
+
+func TestMembersDoesNotLetValuesGrowIntoEachOther(t *testing.T) {
+	raw := []byte(`{"a":1,"b":2}`)
+	m, err := Members(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = append(m["a"], "999"...)
+	if string(m["b"]) != "2" {
+		t.Errorf("b is %s", m["b"])
+	}
+}
+
+func TestErrorIsItsWireForm(t *testing.T) {
+	err := Errorf(InvalidParams, "invalid %s", "cursor")
+	got, _ := json.Marshal(err)
+	if want := `{"code":-32602,"message":"invalid cursor"}`; string(got) != want {
+		t.Errorf("error is %s, want %s", got, want)
+	}
+	if err.Error() != "invalid cursor (-32602)" {
+		t.Errorf("text is %q", err.Error())
+	}
+}
+
+const typical = `{"jsonrpc":"2.0","id":12,"method":"resources/read","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":` +
+	`"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ExampleClient","version":"1.0.0"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}},"uri":"file:///srv/project/docs/readme.md"}}`
+
+func BenchmarkParse(b *testing.B) {
+	b.SetBytes(int64(len(typical)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse([]byte(typical)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMembers(b *testing.B) {
+	b.SetBytes(int64(len(typical)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Members([]byte(typical)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDecodeMembers is what Members replaces.
+func BenchmarkDecodeMembers(b *testing.B) {
+	b.SetBytes(int64(len(typical)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := decodeMembers([]byte(typical)); !ok {
+			b.Fatal("refused")
+		}
+	}
+}
+
+func BenchmarkAppendString(b *testing.B) {
+	const uri = "file:///srv/project/docs/readme.md"
+	b.SetBytes(int64(len(uri)))
+	var dst []byte
+	for b.Loop() {
+		dst = AppendString(dst[:0], uri)
+	}
+}
+
+func BenchmarkAppendEscaped(b *testing.B) {
+	for name, text := range map[string]string{"lines": "A line of text, as they are, of some forty bytes.\n", "control characters": "\x01"} {
+		b.Run(name, func(b *testing.B) {
+			text := bytes.Repeat([]byte(text), (1<<20)/len(text))
+			b.SetBytes(int64(len(text)))
+			dst := make([]byte, 0, EscapedLen(text))
+			for b.Loop() {
+				dst = AppendEscaped(dst[:0], text)
+			}
+		})
+	}
+}
+
+func BenchmarkEscapedLen(b *testing.B) {
+	text := bytes.Repeat([]byte("A line of text, as they are, of some forty bytes.\n"), 20000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		EscapedLen(text)
+	}
+}

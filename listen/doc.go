@@ -1,0 +1,45 @@
+// Package listen decides which subscriptions/listen streams want which change, and what each still owes its client.
+//
+// A [Hub] indexes streams by the keys they asked for. An event source tells it what changed with [Hub.Publish]; a
+// transport opens one [Stream] for each listen request and pulls messages out of it with [Stream.Next] immediately
+// before it writes them. The package has never heard of files, sessions or sockets: any server can use it for its own
+// events. It implements the server's half of revision 2026-07-28, basic/patterns/subscriptions.
+//
+// # Matching
+//
+// A key is an opaque string whose segments are separated by "/"; for resources, the canonical URI without a trailing
+// slash. A subscription to key K matches the changed key C if C equals K or begins with K and a "/": subscribing to
+// a/b covers a/b and a/b/c, not a/bc. Nothing that was not asked for is ever handed out.
+//
+// # Ordering
+//
+// The acknowledgement is the first message of a stream, whatever is published meanwhile. Of the changes that are due
+// those never said before come first, in the order of their Publish, then those whose pacing ended first. The completion
+// result is the last message. Each stream is independent of all others, whatever their ids and filters.
+//
+// # Loss
+//
+// Once Open or Add has returned, a change published to a matching key is owed: after the last Publish for a URI at
+// least one notification for it comes out of Next, unless the stream is cancelled or the URI removed first. A URI that
+// changes again before its notification was pulled is said once: a stream owes its client a set, not a queue. Memory is
+// therefore bounded by the filter, however slow the reader; there is no buffer to size and nothing to overflow.
+// After [Stream.Cancel] has returned Next hands out nothing at all, what was owed included.
+//
+// # Pacing
+//
+// A change after a quiet time is due at once. While changes go on a stream gets updated for one URI at most every
+// [Options.UpdateInterval] and list_changed at most every [Options.ListInterval], and one more after the last change.
+// A noisy URI delays no other.
+//
+// # Blocking
+//
+// Publish never waits for a client. The locks of this package are held for a few memory operations, never while a
+// carrier is called and never while a message is encoded, so a [Carrier] may call back into the stream and the hub.
+// Opening, matching, delivering and closing cost only the stream's own keys, however many other streams are open.
+// Only [Hub.Shutdown] blocks its caller.
+//
+// # Goroutines
+//
+// The package starts none and sets no timers: time comes in through Next. All methods may be called from any goroutine;
+// one goroutine at a time should pull from one stream, since its messages are ordered by the calls of Next.
+package listen

@@ -1,0 +1,87 @@
+package listen
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// Filter is the set of notification types of one listen, as asked for or as honoured (schema, SubscriptionFilter).
+type Filter struct {
+	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
+	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
+	ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
+	ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"` // URIs in the client's spelling
+}
+
+// ParseFilter reads the notifications member of a listen request's params, nil if there is none. Members it does not
+// know are ignored; a URI given twice counts once. The error names the member at fault and is fit for the client.
+func ParseFilter(notifications json.RawMessage) (Filter, error) {
+	if len(notifications) == 0 {
+		return Filter{}, errors.New("notifications is missing")
+	}
+	if !begins(notifications, '{') {
+		return Filter{}, errors.New("notifications must be an object")
+	}
+	members, err := jsonrpc.Members(notifications)
+	if err != nil {
+		return Filter{}, fmt.Errorf("notifications: %w", err)
+	}
+	var f Filter
+	for _, flag := range []struct {
+		name string
+		on   *bool
+	}{
+		{"toolsListChanged", &f.ToolsListChanged},
+		{"promptsListChanged", &f.PromptsListChanged},
+		{"resourcesListChanged", &f.ResourcesListChanged},
+	} {
+		switch raw, ok := members[flag.name]; {
+		case !ok || string(raw) == "false":
+		case string(raw) == "true":
+			*flag.on = true
+		default:
+			return Filter{}, fmt.Errorf("notifications.%s must be a boolean", flag.name)
+		}
+	}
+	if raw, ok := members["resourceSubscriptions"]; ok {
+		if f.ResourceSubscriptions, err = parseURIs(raw); err != nil {
+			return Filter{}, err
+		}
+	}
+	return f, nil
+}
+
+func parseURIs(raw json.RawMessage) ([]string, error) {
+	var values []json.RawMessage
+	if !begins(raw, '[') || json.Unmarshal(raw, &values) != nil {
+		return nil, errors.New("notifications.resourceSubscriptions must be an array of strings")
+	}
+	uris := make([]string, 0, len(values))
+	seen := make(map[string]bool, len(values))
+	for i, value := range values {
+		var uri string
+		if !begins(value, '"') || json.Unmarshal(value, &uri) != nil {
+			return nil, fmt.Errorf("notifications.resourceSubscriptions[%d] must be a string", i)
+		}
+		if !seen[uri] {
+			seen[uri] = true
+			uris = append(uris, uri)
+		}
+	}
+	return uris, nil
+}
+
+// begins reports whether a JSON value begins with c. It tells null apart, which encoding/json takes for any type.
+func begins(raw []byte, c byte) bool {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	return len(raw) > 0 && raw[0] == c
+}
+
+// IsEmpty reports whether f asks for nothing.
+func (f Filter) IsEmpty() bool {
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
+}

@@ -1,0 +1,100 @@
+package listen_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+func TestParseFilter(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want listen.Filter
+		err  string
+	}{
+		{in: `{}`},
+		{in: ` { } `},
+		{in: `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a","b"]}`,
+			want: listen.Filter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{"a", "b"}}},
+		{in: `{"toolsListChanged":false,"resourceSubscriptions":[]}`, want: uris([]string{}...)},
+		{in: `{"resourceSubscriptions":["a","\u0061","b","a"]}`, want: uris("a", "b")},
+		{in: `{"later":{"x":[1]},"taskIds":null,"ToolsListChanged":5}`},
+
+		{in: ``, err: "notifications is missing"},
+		{in: `null`, err: "notifications must be an object"},
+		{in: `[]`, err: "notifications must be an object"},
+		{in: `"all"`, err: "notifications must be an object"},
+		{in: `{"toolsListChanged":true,"toolsListChanged":false}`, err: `notifications: "toolsListChanged" occurs twice`},
+		{in: `{`, err: "notifications: not valid JSON"},
+		{in: `{"toolsListChanged":1}`, err: "notifications.toolsListChanged must be a boolean"},
+		{in: `{"promptsListChanged":"true"}`, err: "notifications.promptsListChanged must be a boolean"},
+		{in: `{"resourcesListChanged":null}`, err: "notifications.resourcesListChanged must be a boolean"},
+		{in: `{"resourceSubscriptions":"a"}`, err: "notifications.resourceSubscriptions must be an array of strings"},
+		{in: `{"resourceSubscriptions":null}`, err: "notifications.resourceSubscriptions must be an array of strings"},
+		{in: `{"resourceSubscriptions":{"a":true}}`, err: "notifications.resourceSubscriptions must be an array of strings"},
+		{in: `{"resourceSubscriptions":["a",1]}`, err: "notifications.resourceSubscriptions[1] must be a string"},
+		{in: `{"resourceSubscriptions":[null]}`, err: "notifications.resourceSubscriptions[0] must be a string"},
+	} {
+		got, err := listen.ParseFilter(json.RawMessage(c.in))
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != c.err {
+			t.Errorf("ParseFilter(%s): error %q, want %q", c.in, text, c.err)
+			continue
+		}
+		if len(got.ResourceSubscriptions) == 0 && len(c.want.ResourceSubscriptions) == 0 {
+			got.ResourceSubscriptions, c.want.ResourceSubscriptions = nil, nil
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("ParseFilter(%s) = %+v, want %+v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestFilterIsEmpty(t *testing.T) {
+	for _, c := range []struct {
+		f    listen.Filter
+		want bool
+	}{
+		{listen.Filter{}, true},
+		{listen.Filter{ResourceSubscriptions: []string{}}, true},
+		{listen.Filter{ToolsListChanged: true}, false},
+		{listen.Filter{PromptsListChanged: true}, false},
+		{listen.Filter{ResourcesListChanged: true}, false},
+		{uris("a"), false},
+	} {
+		if got := c.f.IsEmpty(); got != c.want {
+			t.Errorf("IsEmpty of %+v is %v", c.f, got)
+		}
+	}
+}
+
+func FuzzParseFilter(f *testing.F) {
+	f.Add([]byte(`{"toolsListChanged":true,"resourceSubscriptions":["a","a"]}`))
+	f.Add([]byte(`{"resourceSubscriptions":[null]}`))
+	f.Add([]byte(`{"x":1}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := listen.ParseFilter(raw)
+		if err != nil {
+			return
+		}
+		encoded, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := listen.ParseFilter(encoded)
+		if err != nil {
+			t.Fatalf("%s, read from %s, is refused: %v", encoded, raw, err)
+		}
+		if len(again.ResourceSubscriptions) == 0 && len(got.ResourceSubscriptions) == 0 {
+			again.ResourceSubscriptions = got.ResourceSubscriptions
+		}
+		if !reflect.DeepEqual(again, got) {
+			t.Fatalf("%+v becomes %+v", got, again)
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package listen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// Errors of [Hub.Open].
+var (
+	ErrTooManyStreams = errors.New("too many listens are open")
+	ErrShutdown       = errors.New("the server is shutting down")
+)
+
+// Options configures a [Hub]. The zero value and nil are ready to use.
+type Options struct {
+	// UpdateInterval is the least time between two updated for one URI on one stream. Zero: 50 ms. Negative: none.
+	UpdateInterval time.Duration
+	// ListInterval is the least time between two list_changed of one kind on one stream. Zero: 500 ms. Negative: none.
+	ListInterval time.Duration
+	// MaxStreams is how many streams may be open at once. Zero: 65,536. Negative: any number.
+	MaxStreams int
+}
+
+// Sub is a subscription to one key. Several Subs with one URI are one subscription that several keys trigger.
+type Sub struct {
+	Key string // canonical, without a trailing slash
+	URI string // the client's spelling, repeated in its notifications
+}
+
+// Change is what an event source found changed.
+type Change struct {
+	Keys    []string // what was changed, added or removed
+	List    bool     // the list of resources changed
+	Tools   bool     // the list of tools changed
+	Prompts bool     // the list of prompts changed
+}
+
+// Hub knows which stream wants which change. Make one with [NewHub].
+type Hub struct {
+	epoch          time.Time
+	updateInterval time.Duration
+	listInterval   time.Duration
+	maxStreams     int
+
+	// mu guards what follows and the links of all entries. It is taken before a Stream.mu, never after, and never held
+	// across a call out of this package.
+	mu      sync.RWMutex
+	index   index
+	streams []*Stream     // all that are not over, each at its Stream.pos
+	shut    bool          // Shutdown was called
+	drained chan struct{} // made by the first Shutdown, closed when no stream is left after it
+}
+
+// NewHub makes a hub without streams.
+func NewHub(opts *Options) *Hub {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	return &Hub{
+		epoch:          time.Now(),
+		updateInterval: orDefault(o.UpdateInterval, 50*time.Millisecond),
+		listInterval:   orDefault(o.ListInterval, 500*time.Millisecond),
+		maxStreams:     orDefault(o.MaxStreams, 65_536),
+		index:          newIndex(),
+	}
+}
+
+func orDefault[T int | time.Duration](v, zero T) T {
+	if v == 0 {
+		return zero
+	}
+	return v
+}
+
+// Publish marks a change on every stream that asked for it and wakes the carriers of those that were clean. When it
+// returns, the change is owed. It never waits for a client and never drops.
+func (h *Hub) Publish(c Change) {
+	var few [32]*Stream
+	woken := few[:0]
+	// A lock for each key, so that a large batch does not keep streams from being opened and closed.
+	for k, changed := range [kinds]bool{resourcesList: c.List, toolsList: c.Tools, promptsList: c.Prompts} {
+		if changed {
+			h.mu.RLock()
+			woken = h.index.lists[k].markAll(woken)
+			h.mu.RUnlock()
+		}
+	}
+	for _, key := range c.Keys {
+		h.mu.RLock()
+		woken = h.index.markKey(key, woken)
+		h.mu.RUnlock()
+	}
+	// Only now, so that a carrier finds together what changed together.
+	for _, s := range woken {
+		s.carrier.Wake(s)
+	}
+}
+
+// Open starts a stream. f is the honoured filter, which the acknowledgement repeats; subs holds at least one key for
+// each of its URIs. A stream with an id owes its acknowledgement: its carrier is woken before Open returns. If nothing
+// is honoured it completes by itself after that. Whatever is published after Open returned is owed. serverInfo is the
+// compact JSON object that names the server in the completion result; nil leaves it out.
+//
+// A nil id opens a stream for a legacy session: untagged, neither acknowledged nor completed by a message, and clean
+// until something is published.
+//
+// The error is [ErrTooManyStreams], [ErrShutdown], or says that id is no request id.
+func (h *Hub) Open(id json.RawMessage, f Filter, subs []Sub, c Carrier, serverInfo json.RawMessage) (*Stream, error) {
+	if id != nil {
+		if _, ok := jsonrpc.ParseID(id); !ok {
+			return nil, fmt.Errorf("a listen id must be an integer or a string of at most %d bytes", jsonrpc.MaxIDBytes)
+		}
+	}
+	s := newStream(h, string(id), f, subs, c, serverInfo)
+	h.mu.Lock()
+	if err := h.admitLocked(); err != nil {
+		h.mu.Unlock()
+		return nil, err
+	}
+	s.pos = len(h.streams)
+	h.streams = append(h.streams, s)
+	for _, it := range s.items {
+		for e := it.keys; e != nil; e = e.sibling {
+			h.index.link(e)
+		}
+	}
+	h.mu.Unlock()
+	if id != nil {
+		c.Wake(s)
+	}
+	return s, nil
+}
+
+func (h *Hub) admitLocked() error {
+	if h.shut {
+		return ErrShutdown
+	}
+	if h.maxStreams > 0 && len(h.streams) >= h.maxStreams {
+		return ErrTooManyStreams
+	}
+	return nil
+}
+
+// Len is the number of streams that are not over.
+func (h *Hub) Len() int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return len(h.streams)
+}
+
+// Shutdown completes every stream, refuses new ones and waits until all are over, that is, until each carrier has
+// asked once more after the completion result. It gives up with ctx's error and leaves the rest to be cancelled.
+func (h *Hub) Shutdown(ctx context.Context) error {
+	h.mu.Lock()
+	if !h.shut {
+		h.shut = true
+		h.drained = make(chan struct{})
+		h.checkDrainedLocked()
+	}
+	open := slices.Clone(h.streams)
+	h.mu.Unlock()
+	for _, s := range open {
+		s.Complete()
+	}
+	select {
+	case <-h.drained:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *Hub) checkDrainedLocked() {
+	if h.shut && len(h.streams) == 0 {
+		close(h.drained)
+	}
+}
+
+// forget takes a stream that is over, and the items it had, out of the hub.
+func (h *Hub) forget(s *Stream, items []*item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, it := range items {
+		h.index.unlink(it)
+	}
+	last := len(h.streams) - 1
+	h.streams[s.pos] = h.streams[last]
+	h.streams[s.pos].pos = s.pos
+	h.streams[last] = nil
+	h.streams = h.streams[:last]
+	if last == 0 {
+		h.index, h.streams = newIndex(), nil // neither shrinks by itself
+	}
+	s.closeDone()
+	h.checkDrainedLocked()
+}

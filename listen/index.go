@@ -1,0 +1,74 @@
+package listen
+
+import "strings"
+
+// index finds the entries of a changed key: those of the key itself and of each of its ancestors, in one exact map.
+type index struct {
+	keys  map[string]*entry // the first entry of each key
+	lists [kinds]*entry     // the first entry of each kind of list
+}
+
+// entry is one key of one item, linked with the others of that key, so that taking it out needs no search.
+type entry struct {
+	item       *item
+	key        string // empty for a list
+	prev, next *entry // neighbours among the entries of one key
+	sibling    *entry // the next key of the same item
+}
+
+func newIndex() index { return index{keys: map[string]*entry{}} }
+
+// link puts an entry first among those of its key.
+func (x *index) link(e *entry) {
+	if k := e.item.kind; k != updated {
+		e.next = x.lists[k]
+		x.lists[k] = e
+	} else {
+		e.next = x.keys[e.key]
+		if e.next != nil {
+			e.key = e.next.key // one copy of the bytes for all streams
+		}
+		x.keys[e.key] = e
+	}
+	if e.next != nil {
+		e.next.prev = e
+	}
+}
+
+// unlink takes out all entries of an item.
+func (x *index) unlink(it *item) {
+	for e := it.keys; e != nil; e = e.sibling {
+		if e.next != nil {
+			e.next.prev = e.prev
+		}
+		switch {
+		case e.prev != nil:
+			e.prev.next = e.next
+		case it.kind != updated:
+			x.lists[it.kind] = e.next
+		case e.next != nil:
+			x.keys[e.key] = e.next
+		default:
+			delete(x.keys, e.key)
+		}
+	}
+}
+
+// markKey marks what a change of key dirties and appends the streams to be woken.
+func (x *index) markKey(key string, woken []*Stream) []*Stream {
+	woken = x.keys[key].markAll(woken)
+	for end := strings.LastIndexByte(key, '/'); end >= 0; end = strings.LastIndexByte(key[:end], '/') {
+		woken = x.keys[key[:end]].markAll(woken)
+	}
+	return woken
+}
+
+// markAll marks the items of e and all entries after it and appends the streams to be woken.
+func (e *entry) markAll(woken []*Stream) []*Stream {
+	for ; e != nil; e = e.next {
+		if s := e.item.stream; s.mark(e.item) {
+			woken = append(woken, s)
+		}
+	}
+	return woken
+}

@@ -1,0 +1,305 @@
+package listen_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+var modelSeed = flag.Uint64("seed", 0, "run the tests that draw lots with this seed only")
+
+// TestModel runs random operations against a hub and against a model that knows every promise of the package and
+// finds everything by going through all of it.
+func TestModel(t *testing.T) {
+	for _, seed := range seeds(60) {
+		runModel(t, seed)
+		if t.Failed() {
+			t.Fatalf("again with -seed %d", seed)
+		}
+	}
+}
+
+// seeds are so many random ones, or the one asked for.
+func seeds(n int) (all []uint64) {
+	if *modelSeed != 0 {
+		return []uint64{*modelSeed}
+	}
+	for range n {
+		all = append(all, rand.Uint64())
+	}
+	return all
+}
+
+const (
+	modelUpdateInterval = 50 * time.Millisecond
+	modelListInterval   = 500 * time.Millisecond
+)
+
+var modelKeys = []string{"a", "a/b", "a/b/c", "a/bc", "b", "b/a", "c", "c/d"}
+
+// modelStream is what a stream must do next.
+type modelStream struct {
+	t    testing.TB
+	s    *listen.Stream
+	tag  string
+	keys map[string]map[string]bool // URI or method -> keys that trigger it
+	owed map[string]bool
+	last map[string]time.Time // when it was last said
+
+	ack, legacy, completing, result, over bool
+
+	wakes int       // calls of Wake
+	woken int       // how many there should have been
+	until time.Time // when the carrier asks by itself; zero while it is awake
+}
+
+func (m *modelStream) Wake(*listen.Stream) { m.wakes++ }
+
+var eternity = time.Unix(1<<40, 0)
+
+func (m *modelStream) due(what string) time.Time {
+	last, ok := m.last[what]
+	switch {
+	case !ok:
+		return time.Time{}
+	case strings.HasPrefix(what, "notifications/"):
+		return last.Add(modelListInterval)
+	default:
+		return last.Add(modelUpdateInterval)
+	}
+}
+
+func (m *modelStream) publish(changed string) {
+	for what, keys := range m.keys {
+		for key := range keys {
+			if (key == changed || strings.HasPrefix(changed, key+"/")) && !m.owed[what] && !m.completing && !m.over {
+				m.owed[what] = true
+				m.wakeIf(m.due(what).Before(m.until))
+			}
+		}
+	}
+}
+
+func (m *modelStream) wakeIf(earlier bool) {
+	if !m.until.IsZero() && earlier {
+		m.until = time.Time{}
+		m.woken++
+	}
+}
+
+func (m *modelStream) pull(now time.Time) {
+	frame, wait := m.s.Next(nil, now)
+	m.until = time.Time{}
+	if m.over {
+		if frame != nil || wait != listen.Over {
+			m.t.Errorf("stream %s is over and says %s, %v", m.tag, frame, wait)
+		}
+		return
+	}
+	if frame == nil {
+		m.idle(now, wait)
+		return
+	}
+	msg := decode(m.t, frame)
+	said := msg.said()
+	if tag := string(msg.Params.Meta[subscriptionID]); said != "result" && tag != m.tag {
+		m.t.Errorf("%s is tagged %s, want %s", frame, tag, m.tag)
+	}
+	switch {
+	case m.ack:
+		if said != "ack" {
+			m.t.Errorf("stream %s begins with %s", m.tag, frame)
+		}
+		m.ack = false
+	case said == "result":
+		if !m.completing || len(m.owed) > 0 || m.result || m.legacy {
+			m.t.Errorf("stream %s has the result %s, owed is %v", m.tag, frame, m.owed)
+		}
+		m.result = true
+	case !m.owed[said]:
+		m.t.Errorf("stream %s says %s, owed is %v", m.tag, frame, m.owed)
+	case m.due(said).After(now) && !m.completing:
+		m.t.Errorf("stream %s says %s %v early", m.tag, frame, m.due(said).Sub(now))
+	default:
+		delete(m.owed, said)
+		m.last[said] = now
+	}
+}
+
+// idle checks that there is nothing to say now.
+func (m *modelStream) idle(now time.Time, wait time.Duration) {
+	if m.ack || m.completing && (len(m.owed) > 0 || !m.legacy && !m.result) {
+		m.t.Errorf("stream %s says nothing, %v, and owes %v", m.tag, wait, m.owed)
+	}
+	if m.completing {
+		m.over = true
+		if wait != listen.Over {
+			m.t.Errorf("stream %s has completed, wait is %v", m.tag, wait)
+		}
+		return
+	}
+	m.until = eternity
+	for what := range m.owed {
+		if due := m.due(what); due.Before(m.until) {
+			m.until = due
+		}
+	}
+	want := m.until.Sub(now)
+	if m.until.Equal(eternity) {
+		want = 0
+	} else if want <= 0 {
+		m.t.Errorf("stream %s says nothing and owes %v", m.tag, m.owed)
+	}
+	if wait != want {
+		m.t.Errorf("stream %s: wait is %v, want %v", m.tag, wait, want)
+	}
+}
+
+func (m *modelStream) add(sub listen.Sub) {
+	if m.over {
+		return
+	}
+	if m.keys[sub.URI] == nil {
+		m.keys[sub.URI] = map[string]bool{}
+	}
+	m.keys[sub.URI][sub.Key] = true
+}
+
+func (m *modelStream) remove(uri string) {
+	delete(m.keys, uri)
+	delete(m.owed, uri)
+	delete(m.last, uri)
+}
+
+func runModel(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	h := listen.NewHub(&listen.Options{UpdateInterval: modelUpdateInterval, ListInterval: modelListInterval})
+	now := time.Now()
+	var all []*modelStream
+	key := func() string { return modelKeys[r.IntN(len(modelKeys))] }
+	sub := func() listen.Sub {
+		k := key()
+		return listen.Sub{Key: k, URI: k[:1+r.IntN(len(k))]} // some URIs have several keys, some keys several URIs
+	}
+	for step := 0; step < 400 && !t.Failed(); step++ {
+		var m *modelStream
+		if len(all) > 0 {
+			m = all[r.IntN(len(all))]
+		}
+		switch op := r.IntN(100); {
+		case m == nil || op < 8:
+			all = append(all, openModel(t, h, r, len(all), sub))
+		case op < 40:
+			m.pull(now)
+		case op < 75:
+			publishModel(h, r, all, key)
+		case op < 85:
+			now = now.Add(time.Duration(r.IntN(30)) * time.Millisecond)
+		case op < 90 && m.legacy:
+			a := sub()
+			m.s.Add(a)
+			m.add(a)
+		case op < 93 && m.legacy:
+			uri := sub().URI
+			m.s.Remove(uri)
+			m.remove(uri)
+		case op < 95:
+			m.s.Cancel()
+			m.over, m.until = true, time.Time{}
+		case op < 97:
+			m.s.Complete()
+			if !m.completing && !m.over {
+				m.completing = true
+				m.wakeIf(true)
+			}
+		default:
+			now = now.Add(time.Second)
+		}
+		for _, m := range all {
+			if m.wakes != m.woken {
+				t.Errorf("step %d: stream %s was woken %d times, want %d", step, m.tag, m.wakes, m.woken)
+			}
+		}
+	}
+	settle(t, h, all, now.Add(time.Minute))
+}
+
+// settle pulls everything that is owed and checks that nothing is left.
+func settle(t *testing.T, h *listen.Hub, all []*modelStream, now time.Time) {
+	open := 0
+	for _, m := range all {
+		for range 1 + len(m.owed) + 3 {
+			m.pull(now)
+		}
+		if !m.over {
+			open++
+			if len(m.owed) > 0 {
+				t.Errorf("stream %s still owes %v", m.tag, m.owed)
+			}
+		}
+	}
+	if h.Len() != open {
+		t.Errorf("%d streams are open, want %d", h.Len(), open)
+	}
+}
+
+func openModel(t *testing.T, h *listen.Hub, r *rand.Rand, n int, sub func() listen.Sub) *modelStream {
+	m := &modelStream{t: t, keys: map[string]map[string]bool{}, owed: map[string]bool{}, last: map[string]time.Time{}}
+	var f listen.Filter
+	lists := []*bool{&f.ResourcesListChanged, &f.ToolsListChanged, &f.PromptsListChanged}
+	for i, method := range []string{methodList, methodTools, methodPrompts} {
+		if *lists[i] = r.IntN(3) == 0; *lists[i] {
+			m.keys[method] = map[string]bool{method: true}
+		}
+	}
+	var subs []listen.Sub
+	for range r.IntN(20) * r.IntN(2) {
+		s := sub()
+		subs = append(subs, s)
+		f.ResourceSubscriptions = append(f.ResourceSubscriptions, s.URI)
+		m.add(s)
+	}
+	var id []byte
+	if m.legacy = r.IntN(3) == 0; m.legacy {
+		m.until = eternity
+	} else {
+		m.ack, m.woken = true, 1
+		m.completing = len(m.keys) == 0
+		id = fmt.Append(nil, n)
+		if r.IntN(2) == 0 {
+			id = fmt.Appendf(nil, "%q", id)
+		}
+		m.tag = string(id)
+	}
+	s, err := h.Open(id, f, subs, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.s = s
+	return m
+}
+
+func publishModel(h *listen.Hub, r *rand.Rand, all []*modelStream, key func() string) {
+	c := listen.Change{List: r.IntN(4) == 0, Tools: r.IntN(8) == 0, Prompts: r.IntN(8) == 0}
+	for range r.IntN(4) {
+		c.Keys = append(c.Keys, key())
+	}
+	h.Publish(c)
+	changed := c.Keys
+	for method, on := range map[string]bool{methodList: c.List, methodTools: c.Tools, methodPrompts: c.Prompts} {
+		if on {
+			changed = append(changed, method)
+		}
+	}
+	for _, m := range all {
+		// A stream makes at most one transition in a batch, whatever the order of the keys.
+		for _, what := range changed {
+			m.publish(what)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package listen
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// Over is the wait that [Stream.Next] returns when nothing will ever come again.
+const Over time.Duration = -1
+
+// Carrier takes a stream's messages to its client.
+type Carrier interface {
+	// Wake says that s has something to hand out, or to end with, earlier than its last Next said. It is called once
+	// each time a stream that waited or was idle ceases to, from any goroutine and without a lock of this package. It
+	// must not block. The call may come before Open has returned s, and just after s is over.
+	Wake(s *Stream)
+}
+
+// Stream is one subscription: a set of changes that are still to be said. Its messages are pulled with Next.
+type Stream struct {
+	hub     *Hub
+	carrier Carrier
+	info    []byte // names the server in the completion result, nil if that does not
+	id      string // the request's id as spelled, empty on a legacy stream
+	pos     int    // place in Hub.streams; guarded by Hub.mu
+
+	// mu guards what follows. It is held for a few memory operations only.
+	mu         sync.Mutex
+	ack        *Filter          // owed before anything else, nil once handed out
+	items      []*item          // all it can owe; edited with Hub.mu held too
+	byURI      map[string]*item // items by URI, nil until needed
+	lists      int              // how many of items are lists
+	dirty      dirtySet         // those it owes
+	turns      uint64           // how often one became dirty
+	asked      moment           // when the carrier will ask by itself; always while it is awake, never while idle
+	completing bool             // nothing more is marked; what is owed is due at once
+	finished   bool             // the completion result was handed out
+	over       bool             // silence; the items are Hub.forget's
+	forgotten  bool             // Hub.forget is through
+	done       chan struct{}    // made by the first Done, closed by Hub.forget
+}
+
+// newStream builds a stream that is not yet in the hub.
+func newStream(h *Hub, id string, f Filter, subs []Sub, c Carrier, info []byte) *Stream {
+	s := &Stream{hub: h, carrier: c, info: info, id: id, asked: never}
+	if id != "" {
+		s.ack = &f
+		s.asked = always
+		s.completing = f.IsEmpty() && len(subs) == 0
+	}
+	s.build(f, subs)
+	return s
+}
+
+// ID is the listen request's id as the client spelled it, nil on a legacy stream.
+func (s *Stream) ID() json.RawMessage {
+	if s.id == "" {
+		return nil
+	}
+	return json.RawMessage(s.id)
+}
+
+// Next appends the next message, compact JSON without a newline, to dst and returns the extended slice. After a message
+// the carrier asks again once it has written it. Without a message frame is nil, and wait says when to ask again:
+// after wait if it is positive, when woken if it is 0, never if it is [Over].
+//
+// now must not run backwards; the wait and the pacing are measured by it.
+func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Duration) {
+	s.mu.Lock()
+	m := s.nextLocked(moment(now.Sub(s.hub.epoch)))
+	s.mu.Unlock()
+	switch m.kind {
+	case nothing:
+		return nil, m.wait
+	case ended:
+		s.hub.forget(s, m.items)
+		return nil, Over
+	case acknowledged:
+		return appendAcknowledged(dst, s.id, m.ack), 0
+	case result:
+		return appendResult(dst, s.id, s.info), 0
+	default:
+		return appendChange(dst, s.id, m.kind, m.uri), 0
+	}
+}
+
+// message is what Next has to say, decided under the lock and encoded outside it.
+type message struct {
+	kind  kind
+	uri   string        // of updated
+	ack   *Filter       // of acknowledged
+	wait  time.Duration // of nothing
+	items []*item       // of ended: what is still in the index
+}
+
+func (s *Stream) nextLocked(now moment) message {
+	s.asked = always
+	switch {
+	case s.over:
+		return message{kind: nothing, wait: Over}
+	case s.ack != nil:
+		ack := s.ack
+		s.ack = nil
+		return message{kind: acknowledged, ack: ack}
+	case len(s.dirty) > 0:
+		if due := s.dirty[0].due; due > now && !s.completing {
+			s.asked = due
+			return message{kind: nothing, wait: time.Duration(due - now)}
+		}
+		it := s.dirty.first()
+		it.due = now + s.hub.interval(it.kind)
+		if len(s.dirty) == 0 && cap(s.dirty) > 16 {
+			s.dirty = nil
+		}
+		return message{kind: it.kind, uri: it.uri}
+	case !s.completing:
+		s.asked = never
+		return message{kind: nothing}
+	case s.id != "" && !s.finished:
+		s.finished = true
+		return message{kind: result}
+	default:
+		return message{kind: ended, items: s.silenceLocked()}
+	}
+}
+
+// mark makes an item dirty and reports whether the carrier is to be woken.
+func (s *Stream) mark(it *item) (wake bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.completing || s.over || it.slot >= 0 {
+		return false
+	}
+	s.turns++
+	it.turn = s.turns
+	s.dirty.add(it)
+	if it.due >= s.asked {
+		return false
+	}
+	s.asked = always
+	return true
+}
+
+// Cancel silences the stream at once: a Next that is called after it returns nothing, neither what was owed nor the
+// acknowledgement nor a result (basic/patterns/cancellation, "Behavior Requirements"). The carrier is not woken.
+func (s *Stream) Cancel() {
+	s.mu.Lock()
+	if s.over {
+		s.mu.Unlock()
+		return
+	}
+	items := s.silenceLocked()
+	s.mu.Unlock()
+	s.hub.forget(s, items)
+}
+
+// Complete ends the stream in good order: Next hands out what is owed without regard to pacing, then the completion
+// result (on a legacy stream nothing), then [Over]. What is published after Complete is not owed.
+func (s *Stream) Complete() {
+	s.mu.Lock()
+	wake := !s.completing && !s.over && s.asked != always
+	s.completing = true
+	if wake {
+		s.asked = always
+	}
+	s.mu.Unlock()
+	if wake {
+		s.carrier.Wake(s)
+	}
+}
+
+// Finished reports whether Next has handed out the completion result, so that the request is answered.
+func (s *Stream) Finished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finished
+}
+
+// Done is closed when the stream is over: cancelled, or completed and Next returned [Over].
+func (s *Stream) Done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done == nil {
+		s.done = make(chan struct{})
+		if s.forgotten {
+			close(s.done)
+		}
+	}
+	return s.done
+}
+
+// silenceLocked makes the stream over and returns its items, which are still in the index: the caller passes them to
+// Hub.forget once it holds no lock.
+func (s *Stream) silenceLocked() []*item {
+	items := s.items
+	s.over, s.ack, s.items, s.byURI, s.dirty = true, nil, nil, nil, nil
+	s.lists = 0
+	return items
+}
+
+func (s *Stream) closeDone() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgotten = true
+	if s.done != nil {
+		close(s.done)
+	}
+}

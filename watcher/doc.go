@@ -1,0 +1,39 @@
+// Package watcher turns the operating system's notifications for one directory tree into batches of paths that may have
+// changed, and loses none.
+//
+// An event is only a hint. A batch says "look here", never "this happened": the truth is what lstat and readdir say to
+// whoever looks after the batch arrived.
+//
+//	source ──▶ pump ──▶ settle ──▶ reconcile ──▶ emit
+//	events     merged   windows    directories   Batch
+//	           by path             watched
+//
+// The contract:
+//
+//   - Coverage. Whatever changes below the root, in a directory that Options.Skip lets through, is named by a [Dirty]
+//     path or lies at or below a Rescan directory of a batch emitted after the change. Not covered, because no event tells
+//     of them: writes through a memory map or through a hard link outside the tree, unmounts and mounts over.
+//   - Watch first. The first batch is Rescan [""], emitted when every directory is watched. A directory that becomes
+//     watched later is named in Rescan (the topmost suffices), and only after the watches at and below it exist.
+//   - Time. A change is emitted after 2 ms without another, after 8 ms at most; in a burst of more than 256 paths in 100 ms
+//     after 20 and 200 ms, until the paths are half as many. A path that does not exist is named only once it has been
+//     absent for 25 ms, or has come and gone for 100 ms, so that a save by rename is one Dirty for the target. No path
+//     delays another.
+//   - Second look. Names that come and go while a file is saved can be told from those that stay: what the consumer calls
+//     unsettled in its [Reply] is named again after 25 ms, with [Settled] evidence.
+//   - Loss. If events were lost, every directory is looked at and Rescan [""] emitted, and once more 2 s later, for
+//     attributes that lag behind. The next such look begins no sooner than twice the last one's duration.
+//   - Permissions. New attributes of a directory are a Dirty path, and a Rescan only if it could not be listed before or cannot
+//     be now. Whoever was denied a look meanwhile looks again when a directory above is Dirty with [Attribute].
+//   - Limits. Directories that cannot be watched or opened, for want of watches, of open files or for another reason than
+//     permissions, are in Rescan about every 10 s until they can. Each reason is logged once, with the cure.
+//   - Retry. What the consumer could not look at is in Rescan again, see [Reply].
+//   - Root. It may be missing, vanish, return and be replaced; that is noticed within 2 s and then emitted as Dirty "" with
+//     Rescan [""].
+//   - Blocking. emit is called from the goroutine of [Watcher.Run] only. While it works events are merged into a set that is
+//     bounded: beyond the bounds parents are recorded instead of paths, then the whole tree.
+//   - Goroutines. New starts none; Run returns when its own have ended.
+//
+// Paths are relative to the root, separated by slashes, "" for the root itself; names are bytes and pass through unchanged.
+// The root may be a symbolic link; below it links are never followed.
+package watcher

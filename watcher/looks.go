@@ -1,0 +1,104 @@
+package watcher
+
+import "time"
+
+const (
+	// secondLook is after how long a path is looked at again: editors that save with care leave a gap, and make names that do
+	// not stay.
+	secondLook = 25 * time.Millisecond
+	// flickerMost is how long a path that comes and goes is held back. Otherwise one that happens to be absent at each look
+	// would never be named.
+	flickerMost = 100 * time.Millisecond
+)
+
+// looks holds the paths that get a second look: those that were dirty and did not exist, and those the consumer asked for. It
+// is small: a burst takes at most maxPaths a window.
+type looks struct {
+	held map[string]look
+	next time.Time // no entry is due before; zero when there are none
+}
+
+type look struct {
+	evidence Evidence
+	absent   bool      // nothing was there, so that something is news
+	flickers bool      // and then something was
+	first    time.Time // when it was first held
+	since    time.Time // when it was last found to be as it is
+	due      time.Time
+}
+
+// last is when an absent path is named whether it exists or not.
+func (x look) last() time.Time { return x.first.Add(flickerMost) }
+
+// settled is the evidence that a look at now adds.
+func (x look) settled(now time.Time) Evidence {
+	if x.flickers || now.Sub(x.since) < secondLook {
+		return 0
+	}
+	return Settled
+}
+
+func (l *looks) put(path string, x look) {
+	if l.held == nil {
+		l.held = map[string]look{}
+	}
+	l.held[path] = x
+	l.next = earliest(l.next, x.due)
+}
+
+// hold has path, which does not exist, looked at again.
+func (l *looks) hold(path string, e Evidence, now time.Time) {
+	x, held := l.held[path]
+	if !held {
+		x.first = now
+	}
+	x.evidence |= e
+	x.absent, x.since = true, now
+	x.due = earliest(now.Add(secondLook), x.last())
+	l.put(path, x)
+}
+
+// expect has paths looked at again because the consumer asks. The time of a path that is held already stands, or one that
+// is written to all the while would never have its turn.
+func (l *looks) expect(paths []string, now time.Time) {
+	for _, path := range paths {
+		if _, held := l.held[path]; !held {
+			l.put(path, look{first: now, since: now, due: now.Add(secondLook)})
+		}
+	}
+}
+
+// keep puts back what due took out, to be named at the last, unless it is released before.
+func (l *looks) keep(path string, x look) {
+	x.flickers = true
+	x.due = x.last()
+	l.put(path, x)
+}
+
+// release takes path out if it was absent, because it exists, and returns the evidence that was held with it.
+func (l *looks) release(path string) Evidence {
+	x := l.held[path]
+	if !x.absent {
+		return 0
+	}
+	delete(l.held, path)
+	return x.evidence
+}
+
+// take takes out every path whose time has come.
+func (l *looks) take(now time.Time) map[string]look {
+	if l.next.IsZero() || now.Before(l.next) {
+		return nil
+	}
+	out := map[string]look{}
+	l.next = time.Time{}
+	for path, x := range l.held {
+		if x.due.After(now) {
+			l.next = earliest(l.next, x.due)
+			continue
+		}
+		out[path] = x
+		delete(l.held, path)
+	}
+	return out
+}

@@ -1,0 +1,309 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"syscall"
+)
+
+// maxTries bounds how often one walk looks at a directory that changes under its eyes.
+const maxTries = 4
+
+// Why a directory that can be opened is not watched.
+var (
+	errTwice    = errors.New("one directory is mounted at two paths, watched at the other: mount it once below the root")
+	errUnsteady = errors.New("the file system gives one directory several identities")
+)
+
+// tree makes the watches equal to the directories on disk. It relies on this: whatever happens to a name while a walk
+// looks at it yields an event for that name, or for an ancestor's, that is taken after the walk; structure evidence drops the
+// directory with everything below, and the next walk begins anew there. So a walk may be fooled by a directory that takes
+// another's place and goes again, but never the last walk.
+type tree struct {
+	root root
+	dirs *registry
+	src  source
+	disk disk
+	skip func(dir string) bool
+	log  *slog.Logger
+
+	full   bool           // the source has no watch to give
+	said   map[error]bool // conditions that were logged, see complain
+	walks  uint64
+	visits uint64
+}
+
+func newTree(w *Watcher, src source) *tree {
+	return &tree{root: w.root, dirs: w.dirs, src: src, disk: w.disk, skip: w.skip, log: w.log, said: map[error]bool{}}
+}
+
+func (t *tree) stat(path string) (stat, error) { return t.disk.stat(t.root.abs(path), path == "") }
+
+// drop ends the watches at and below path.
+func (t *tree) drop(path string) {
+	for _, p := range t.dirs.remove(path) {
+		t.src.Remove(t.root.abs(p))
+	}
+}
+
+// walk goes over some of the tree, level by level: without watches for all directories the shallow ones have them.
+type walk struct {
+	*tree
+	verify bool           // no registered watch is trusted: each is added again
+	number uint64         // of the walk
+	next   []string       // absolute paths of the next level
+	tries  map[string]int // visits of a path beyond the first
+	fresh  []string       // what is known now and was not before
+}
+
+// reconcile walks the trees at tops. It returns the directories it found that were not registered, those below others
+// left out: they have to be listed by whoever trusts older listings.
+func (t *tree) reconcile(ctx context.Context, tops []string, verify bool) (fresh []string) {
+	t.walks++
+	w := &walk{tree: t, verify: verify, number: t.walks, tries: map[string]int{}}
+	for _, path := range topmost(tops) {
+		w.next = append(w.next, t.root.abs(path))
+	}
+	for w.more() {
+		level := w.next
+		w.next = nil
+		for _, abs := range level {
+			if ctx.Err() != nil {
+				return w.fresh
+			}
+			w.visit(abs)
+		}
+	}
+	return w.fresh
+}
+
+// more reports whether there is another level. When all are done, directories that lost their twin have their turn: what looked
+// like a directory in two places may have been one on its way, and then only the place it left has an event to come.
+func (w *walk) more() bool {
+	if len(w.next) == 0 {
+		for _, path := range w.dirs.orphans() {
+			w.next = append(w.next, w.root.abs(path))
+		}
+	}
+	return len(w.next) > 0
+}
+
+// visit watches, then lists, then looks whether the directory is still there.
+func (w *walk) visit(abs string) {
+	path, _ := w.root.rel(abs)
+	if path != "" {
+		if !w.dirs.holds(parent(path)) {
+			return
+		}
+		if w.skip(path) {
+			w.drop(path)
+			return
+		}
+	}
+	f, err := w.disk.open(abs, path == "")
+	if err != nil {
+		w.unopened(path, err)
+		return
+	}
+	defer f.Close()
+	n := w.dirs.byPath[path]
+	if n != nil && (n.left || n.id != f.id()) {
+		w.drop(path)
+		n = nil
+	}
+	if n == nil && !w.claim(path, f.id()) {
+		return
+	}
+	if n == nil || w.verify {
+		// A watch in doubt is added again, not removed first: each removal puts an event into the queue that overflowed.
+		// If another directory is at the path by now, fsnotify may keep a watch it no longer knows; it does no harm.
+		if err := w.src.Add(abs); err != nil {
+			w.drop(path)
+			w.refused(path, err)
+			return
+		}
+	}
+	if n == nil {
+		n = w.dirs.add(path, f.id())
+		w.found(n)
+	}
+	w.dirs.settled(n)
+	n.shut = !f.searchable()
+	if err := w.list(n, abs, f); err != nil && !gone(err) {
+		n.shut = true
+		w.again(n, err)
+	}
+	if s, err := w.stat(path); err != nil || s.id != f.id() {
+		w.drop(path)
+		w.retry(path)
+	}
+}
+
+// claim makes sure that no other path has the directory: the source would not add it, and say nothing.
+func (w *walk) claim(path string, id identity) bool {
+	if other := w.dirs.byID[id]; other != nil {
+		if s, err := w.stat(other.path); err == nil && s.id == id {
+			w.leave(path, errTwice)
+			w.dirs.twin(w.dirs.byPath[path], id)
+			return false
+		}
+		w.drop(other.path)
+		w.retry(other.path)
+		if path != "" && !w.dirs.holds(parent(path)) {
+			return false // the other was an ancestor
+		}
+	}
+	if w.full {
+		w.leave(path, errLimit)
+	}
+	return !w.full
+}
+
+// list goes on to the directories in f and drops those no longer in it.
+func (w *walk) list(n *node, abs string, f folder) error {
+	w.visits++
+	prefix := abs + string(filepath.Separator)
+	if n.path == "" {
+		prefix = w.root.prefix
+	}
+	err := f.subdirs(func(name string) {
+		child := prefix + name
+		w.next = append(w.next, child)
+		path, _ := w.root.rel(child)
+		if c := w.dirs.byPath[path]; c != nil {
+			c.listedIn = w.visits
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for c := n.child; c != nil; {
+		next := c.next
+		if c.listedIn != w.visits {
+			w.drop(c.path)
+		}
+		c = next
+	}
+	return nil
+}
+
+// unopened handles a directory that could not be opened. A watch survives the loss of permissions, so it is kept, unless it is
+// in doubt: it cannot be added again now, and will be when an event tells that permissions changed.
+func (w *walk) unopened(path string, err error) {
+	n := w.dirs.byPath[path]
+	s, statErr := w.stat(path)
+	same := n != nil && !n.left && statErr == nil && s.id == n.id
+	denied := errors.Is(err, fs.ErrPermission)
+	if same = same && !(denied && w.verify); same {
+		n.shut = true
+	} else {
+		w.drop(path)
+	}
+	switch {
+	case gone(err), statErr == nil && !s.dir:
+	case denied && path != "": // nobody would tell of the root's permissions, as its parent is not watched
+		if !same {
+			w.dirs.deny(path)
+		}
+	case w.dirs.byPath[path] != nil:
+		w.again(n, err)
+	default:
+		w.leave(path, err)
+	}
+}
+
+// refused handles a directory that could be opened but not watched.
+func (w *walk) refused(path string, err error) {
+	switch {
+	case gone(err):
+		w.retry(path)
+	case errors.Is(err, fs.ErrPermission) && path != "":
+		w.dirs.deny(path)
+	default:
+		if errors.Is(err, errLimit) {
+			w.full = true
+		}
+		w.leave(path, err)
+	}
+}
+
+// leave gives path up for now, because of err.
+func (w *walk) leave(path string, err error) {
+	w.complain(path, err)
+	w.found(w.dirs.leave(path))
+}
+
+// again has n, which is watched but could not be listed because of err, looked at slowly.
+func (w *walk) again(n *node, err error) {
+	w.complain(n.path, err)
+	w.dirs.again(n)
+}
+
+// complain logs one line for each condition, however many directories it concerns, until all can be watched again.
+func (t *tree) complain(path string, err error) {
+	c := condition(err)
+	if t.said[c] {
+		return
+	}
+	t.said[c] = true
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		err = fmt.Errorf("%w: %s", err, filesCure)
+	}
+	t.log.Warn("not every directory can be watched, the others are scanned every few seconds",
+		"err", err, "first", t.root.abs(path), "watched", len(t.dirs.byID))
+}
+
+// condition is what err has in common with those of other paths, nil if that is not known.
+func condition(err error) error {
+	for _, c := range []error{errLimit, errTwice, errUnsteady} {
+		if errors.Is(err, c) {
+			return c
+		}
+	}
+	var c syscall.Errno
+	if errors.As(err, &c) {
+		return c
+	}
+	return nil
+}
+
+func (w *walk) found(n *node) {
+	n.found = w.number
+	if n.parent == nil || n.parent.found != w.number {
+		w.fresh = append(w.fresh, n.path)
+	}
+}
+
+// retry visits path, which was dropped, again. If that happens too often the events that say why are on the way; should
+// none come, the file system gives one directory several identities, and the slow scans have to do.
+func (w *walk) retry(path string) {
+	if w.tries[path]++; w.tries[path] < maxTries {
+		w.next = append(w.next, w.root.abs(path))
+	} else if w.dirs.byPath[path] == nil && (path == "" || w.dirs.holds(parent(path))) {
+		w.leave(path, errUnsteady)
+	}
+}
+
+// audit compares the registry with what the source believes and returns what the source does not know, dropped.
+func (t *tree) audit() (missing []string) {
+	known := map[string]struct{}{}
+	for _, abs := range t.src.List() {
+		path, ok := t.root.rel(abs)
+		if !ok || !t.dirs.holds(path) {
+			t.src.Remove(abs)
+			continue
+		}
+		known[path] = struct{}{}
+	}
+	for _, path := range t.dirs.watched() {
+		if _, ok := known[path]; !ok {
+			t.drop(path)
+			missing = append(missing, path)
+		}
+	}
+	return missing
+}

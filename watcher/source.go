@@ -1,0 +1,34 @@
+package watcher
+
+import (
+	"errors"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// errLimit is in the error of Add when the operating system grants no more watches. Its text says how to get more.
+var errLimit = errors.New("watch limit reached")
+
+// source is where events come from. It watches single directories and names what changes directly inside them, and the
+// directories themselves. Names start with the path given to Add, even when the directory was moved since.
+// Add, Remove and List are called from one goroutine while another reads both channels.
+type source interface {
+	// Add watches a directory; a second time it makes sure that the watch is alive. It may follow a symbolic link, and may do
+	// nothing at all, without an error, when the directory is already watched under another path: the caller keeps that
+	// from happening.
+	Add(dir string) error
+
+	// Remove ends a watch. The source may have ended it already, when the directory was moved or removed.
+	Remove(dir string)
+
+	// List names the directories the source believes to be watched.
+	List() []string
+
+	Events() <-chan fsnotify.Event // closed by Close
+	Errors() <-chan error          // closed by Close
+
+	// Lossy reports whether an error of Errors means that events are missing.
+	Lossy(err error) bool
+
+	Close() error
+}

@@ -1,0 +1,145 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// window turns hints into the batch.
+func (l *loop) window(ctx context.Context, h hints, now time.Time) {
+	if h.loss != nil {
+		l.lose(h.loss, now)
+	}
+	for path := range h.dirs {
+		l.doubt(path)
+	}
+	for path, e := range h.dirty {
+		if e&Structure != 0 {
+			l.tree.drop(path)
+		}
+	}
+	p := plan{tree: l.tree}
+	for path, e := range h.dirty {
+		s, err := l.tree.stat(path)
+		p.consider(path, e, s, err)
+		if missing(path, s, err) {
+			l.looks.hold(path, e, now)
+			continue
+		}
+		l.batch.mark(path, e|l.looks.release(path))
+		if path == "" && e&Structure != 0 {
+			l.batch.rescan = append(l.batch.rescan, path)
+		}
+	}
+	p.unwatched()
+	l.reconcile(ctx, append(p.visit, p.denied...))
+	l.batch.rescan = append(l.batch.rescan, p.relist()...)
+}
+
+// missing reports whether nothing that can be served is at path. The root must be a directory.
+func missing(path string, s stat, err error) bool {
+	if err != nil {
+		return gone(err)
+	}
+	return path == "" && !s.dir
+}
+
+// plan is what a window makes the watcher do about directories: as little as it can, for a Rescan costs the consumer a
+// look at everything below, and meanwhile no save is announced. What becomes watched by a visit is in Rescan by itself.
+type plan struct {
+	*tree
+	visit   []string // to be reconciled
+	rescan  []string // to be listed again though their watches were there all the time
+	denied  []string // to be reconciled, and listed again if that succeeds
+	created []string // registered, and nothing is known against it but that something was created at the path
+}
+
+// consider decides about one hint, for a path with this stat or error.
+func (p *plan) consider(path string, e Evidence, s stat, err error) {
+	n := p.dirs.byPath[path]
+	switch {
+	case n == nil && !s.dir && !errors.Is(err, fs.ErrPermission):
+		return // not a directory, now or before
+	case n == nil, n.left, n.id != s.id:
+		p.visit = append(p.visit, path) // to be watched, or no longer
+		return
+	}
+	// The directory is the one that has been watched since before it was last listed, so all that happened in it since has
+	// events of its own.
+	if e&Content != 0 {
+		p.created = append(p.created, path)
+	}
+	// Attributes matter if they let it be listed, or keep it from being. If they did one after the other since the last look, a
+	// walk that came between was denied what is below.
+	switch {
+	case e&Attribute == 0:
+	case n.shut || !p.accessible(path):
+		p.visit = append(p.visit, path)
+		p.rescan = append(p.rescan, path)
+	default:
+		for d := range p.dirs.denied {
+			if below(d.path, path) {
+				p.denied = append(p.denied, d.path)
+			}
+		}
+	}
+}
+
+// relist is what to list again when all is reconciled. What was denied need not be a directory.
+func (p *plan) relist() []string {
+	for _, path := range p.denied {
+		if _, still := p.dirs.denied[p.dirs.byPath[path]]; !still {
+			p.rescan = append(p.rescan, path)
+		}
+	}
+	return p.rescan
+}
+
+// accessible reports whether the directory at path can be listed, and what is in it looked at.
+func (p *plan) accessible(path string) bool {
+	f, err := p.disk.open(p.root.abs(path), path == "")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.searchable()
+}
+
+// unwatched deals with what was created where a directory is registered. Mostly a walk was there before the event. But two
+// renames, each onto an empty directory, can bring the number of the first back to the path, without evidence of structure, while
+// its watch has gone with it. The source has read of that by now, so it knows.
+func (p *plan) unwatched() {
+	if len(p.created) == 0 {
+		return
+	}
+	known := map[string]struct{}{}
+	for _, abs := range p.src.List() {
+		known[abs] = struct{}{}
+	}
+	for _, path := range p.created {
+		if _, ok := known[p.root.abs(path)]; !ok {
+			p.drop(path)
+			p.visit = append(p.visit, path)
+		}
+	}
+}
+
+// lookAgain emits the paths whose second look is due. One that was absent and is there again joins the next window, as its
+// event is on the way; it is remembered, because it may have gone again by then.
+func (l *loop) lookAgain(now time.Time) {
+	for path, x := range l.looks.take(now) {
+		if x.absent && now.Before(x.last()) {
+			if s, err := l.tree.stat(path); !missing(path, s, err) {
+				l.looks.keep(path, x)
+				l.pump.merge(path, x.evidence)
+				continue
+			}
+		}
+		l.batch.mark(path, x.evidence|x.settled(now))
+		if path == "" {
+			l.batch.rescan = append(l.batch.rescan, path)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package resources
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/mcp-fsserve/mcp-fsserve/watcher"
+)
+
+// plant makes n empty files, 100 to a directory.
+func plant(b *testing.B, n int) *place {
+	b.Helper()
+	p := &place{t: b, dir: b.TempDir()}
+	for i := range n {
+		dir := filepath.Join(p.dir, fmt.Sprintf("d%02d", i/10000), fmt.Sprintf("e%02d", i/100%100))
+		if i%100 == 0 {
+			p.must(os.MkdirAll(dir, 0o755))
+		}
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("file%05d.md", i)))
+		p.must(err)
+		f.Close()
+	}
+	p.open(&Options{Base: "test://", PageSize: 1000})
+	return p
+}
+
+// cpu adds the processor time of an operation to the report: on a busy machine the time that passed says little.
+func cpu(b *testing.B) (report func()) {
+	now := func() int64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	start := now()
+	return func() { b.ReportMetric(float64(now()-start)/float64(b.N), "cpu-ns/op") }
+}
+
+func BenchmarkListPage1000Warm(b *testing.B) {
+	p := plant(b, 1100).load()
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		if page, err := p.cat.List(context.Background(), nil); err != nil || len(page.Resources) != 1000 {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkListPage1000Cold(b *testing.B) {
+	p := plant(b, 1100).load()
+	items, err := p.collect(context.Background(), "", 1000)
+	p.must(err)
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		for _, it := range items {
+			it.file.stat.Store(nil)
+		}
+		if page, err := p.cat.List(context.Background(), nil); err != nil || len(page.Resources) != 1000 {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRead1KiB(b *testing.B) {
+	p := serve(b)
+	p.write("d/f.md", string(make([]byte, 1024)))
+	p.load()
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		if c, err := p.cat.Read(context.Background(), "test://d/f.md", nil); err != nil || len(c.Data) != 1024 {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLoad100000(b *testing.B) {
+	p := plant(b, 100000)
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		p.open(&Options{Base: "test://"})
+		p.load()
+	}
+}
+
+func BenchmarkApplyOneChange(b *testing.B) {
+	p := plant(b, 10000).watch()
+	batch := watcher.Batch{Dirty: []watcher.Dirty{{Path: "d00/e50/file05050.md", Evidence: watcher.Content}}}
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		if c, _ := p.Apply(batch); len(c.Keys) != 1 {
+			b.Fatal(c)
+		}
+	}
+}
+
+func BenchmarkApplyRescan10000(b *testing.B) {
+	p := plant(b, 10000).watch()
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		if c, _ := p.Apply(watcher.Batch{Rescan: []string{""}}); len(c.Keys) != 0 {
+			b.Fatal(c)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package resources
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// Catalogue is the ordered set of roots that clients see.
+type Catalogue struct {
+	roots    []*Root
+	prefixes []string
+}
+
+// NewCatalogue returns the catalogue of the given roots, which are listed in that order.
+func NewCatalogue(roots ...*Root) *Catalogue {
+	c := &Catalogue{roots: roots}
+	for _, r := range roots {
+		c.prefixes = append(c.prefixes, r.base.prefix)
+	}
+	return c
+}
+
+// List returns the page that follows cursor, the first one for nil. It waits for Load as far as the page needs it. Errors:
+// mcp.ErrBadCursor, that of ctx.
+func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage, error) {
+	var out mcp.ResourcePage
+	start, after := 0, ""
+	if cursor != nil {
+		var err error
+		if start, after, err = decodeCursor(*cursor, c.prefixes); err != nil {
+			return out, err
+		}
+	}
+	size, count := 0, 0
+	last := "" // the cursor that ends the page
+	for i := start; i < len(c.roots); i++ {
+		r := c.roots[i]
+		if size == 0 {
+			size = r.pageSize
+		}
+		items, err := r.collect(ctx, after, size-count+1) // one more tells whether there is another page
+		if err != nil {
+			return out, err
+		}
+		after = ""
+		more := len(items) > size-count
+		if more {
+			items = items[:size-count]
+		}
+		entries, err := r.describe(ctx, items)
+		if err != nil {
+			return out, err
+		}
+		if out.Resources == nil {
+			out.Resources = entries
+		} else {
+			out.Resources = append(out.Resources, entries...)
+		}
+		count += len(items)
+		if n := len(items); n > 0 {
+			last = encodeCursor(c.prefixes[i], join(items[n-1].dir, items[n-1].file.name))
+		}
+		if more {
+			out.NextCursor = last
+			break
+		}
+	}
+	return out, nil
+}
+
+// Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *mcp.NotFoundError,
+// *mcp.TooLargeError, *mcp.ReadError, that of ctx or of reserve, which is asked, unless it is nil, before more than 64 KiB
+// are read.
+func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
+	for _, r := range c.roots {
+		for _, rd := range r.base.parse(uri) {
+			out, err := r.read(ctx, uri, rd, reserve)
+			var absent *mcp.NotFoundError
+			if !errors.As(err, &absent) {
+				return out, err
+			}
+		}
+	}
+	return mcp.Contents{}, &mcp.NotFoundError{URI: uri}
+}
+
+// Templates returns one template for each root (RFC 6570; the path goes in percent-encoded).
+func (c *Catalogue) Templates() []mcp.ResourceTemplate {
+	out := make([]mcp.ResourceTemplate, 0, len(c.roots))
+	for _, r := range c.roots {
+		out = append(out, mcp.ResourceTemplate{
+			URITemplate: r.base.prefix + "{+path}",
+			Name:        "file",
+			Title:       "File",
+			Description: "A file by its path below the served directory, percent-encoded.",
+		})
+	}
+	return out
+}
+
+// Resolve returns the key of everything that uri can mean, whether it exists or not; it does no I/O. What an ignore file
+// hides now is included, since the file can change. The error is an *mcp.NotFoundError if uri is outside of every root,
+// refused, or hidden by its mere name.
+func (c *Catalogue) Resolve(uri string) (keys []string, err error) {
+	for _, r := range c.roots {
+		for _, rd := range r.base.parse(uri) {
+			if !neverShown(rd.rel) {
+				keys = append(keys, r.base.key(rd.rel))
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return nil, &mcp.NotFoundError{URI: uri}
+	}
+	return keys, nil
+}
+
+// Baseline takes the state of the files that keys name, and of all below the directories that they name, where it is not
+// known yet. A later Apply compares with it.
+func (c *Catalogue) Baseline(ctx context.Context, keys []string) {
+	for _, key := range keys {
+		for _, r := range c.roots {
+			if rel, ok := r.base.relOf(key); ok && ctx.Err() == nil {
+				r.baseline(ctx, rel)
+			}
+		}
+	}
+}

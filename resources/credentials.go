@@ -1,0 +1,48 @@
+package resources
+
+import "strings"
+
+// secrets are names, in lower case, under which keys and passwords are kept; "*" stands for anything.
+var secrets = compileSecrets(
+	// environments and tool configuration with tokens in it
+	".env*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", ".dockercfg",
+	".dockerconfigjson", ".vault-token", ".s3cfg", ".boto",
+	// the directories such tools keep
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker",
+	// private keys
+	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.ppk", "*.p8",
+	// key stores and password databases
+	"*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.keystore", "*.kdb", "*.kdbx",
+	// cloud credentials
+	"credentials*.json", "client_secret*.json",
+)
+
+type secret struct {
+	prefix, suffix string
+	open           bool // anything may stand between them
+}
+
+func compileSecrets(patterns ...string) []secret {
+	out := make([]secret, len(patterns))
+	for i, p := range patterns {
+		out[i].prefix, out[i].suffix, out[i].open = strings.Cut(p, "*")
+	}
+	return out
+}
+
+// secretName reports whether name is a credential's, without regard to case: on a folding disk ID_RSA is id_rsa.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	for i := range secrets {
+		s := &secrets[i]
+		if !s.open {
+			if name == s.prefix {
+				return true
+			}
+		} else if len(name) >= len(s.prefix)+len(s.suffix) &&
+			strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name, s.suffix) {
+			return true
+		}
+	}
+	return false
+}

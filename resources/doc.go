@@ -1,0 +1,27 @@
+// Package resources is the catalogue: what of a directory is served, under which URI, and what a batch of dirty paths
+// changed.
+//
+// A [Root] is one served directory. It keeps an index of the visible names (tree.go), which [Root.Load] fills and
+// [Root.Apply] keeps true; sizes and times are read when a page, a baseline or an event first needs them. A [Catalogue] is
+// the ordered set of roots that clients talk to.
+//
+// Contract:
+//
+//   - Visibility is one rule in one place (visibility.go). What it hides is not listed, not readable by a direct URI, never
+//     in a Change, and owns no watch. From outside, hidden, refused and absent look the same.
+//   - Order: each directory's files come before its subdirectories, both in byte order. A cursor is a position in that order,
+//     so a walk over the pages sees each file that exists throughout exactly once, whatever else comes and goes.
+//   - Load and Apply exclude each other and do their I/O without the lock that readers take: List, Read, Resolve, Skip and
+//     Baseline never wait for the disk work of Apply. List waits for Load, also for one that an Apply makes up for, until
+//     its page is known.
+//   - Apply reports each served path that appeared, disappeared or changed, and whether the set of listed URIs differs. Of
+//     a file whose state was never taken (by Baseline, a page or an event) only a change with Content evidence is seen. What
+//     changed between a Baseline and Load is reported by the first Apply.
+//   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
+//     that moved under equal permissions counts as a write.
+//   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in
+//     Reply.Retry. An ignore file that is not known hides everything beside it.
+//   - Files are opened through [os.Root], regular files only, never through a link but in the last segment, and never
+//     in a way that could block. Nor are names looked up through a link, for the index. Errors name no path of the host.
+//   - The package starts no goroutine. All methods may be called from any goroutine.
+package resources

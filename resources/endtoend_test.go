@@ -1,0 +1,253 @@
+//go:build unix
+
+package resources_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/resources"
+	"github.com/mcp-fsserve/mcp-fsserve/watcher"
+)
+
+var endRounds = flag.Int("endtoend.rounds", 12, "rounds of TestEndToEnd")
+
+// TestEndToEnd: a real watcher feeds a Root. After any random operations the list becomes what the disk holds, what is
+// watched becomes what is visible, and every change of a file has been in Keys.
+func TestEndToEnd(t *testing.T) {
+	e := newEnd(t)
+	e.baseline()
+	e.run()
+	for round := range *endRounds {
+		before := e.observe()
+		e.forget()
+		for range 1 + e.rand.IntN(8) {
+			e.step()
+		}
+		after := e.observe()
+		if !e.await(before.Differing(after), after.Files()) {
+			t.Fatalf("round %d\noperations: %s\n%s", round, strings.Join(e.log, "; "), e.wrong(before.Differing(after), after.Files()))
+		}
+		e.log = nil
+		e.baseline() // what is listed now is subscribed to
+	}
+}
+
+type end struct {
+	t       *testing.T
+	dir     string
+	rand    *rand.Rand
+	root    *resources.Root
+	cat     *resources.Catalogue
+	watcher *watcher.Watcher
+	changes chan resources.Change
+	keys    map[string]bool // seen since forget
+	log     []string
+	n       int
+}
+
+func newEnd(t *testing.T) *end {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	e := &end{t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(seed, 0)), changes: make(chan resources.Change), keys: map[string]bool{}}
+	for _, f := range []string{"a", "d/a", "d/e/b", "f/out/x", "f/x.log"} {
+		e.write(f)
+	}
+	e.must(os.Symlink("d/a", e.at("l")))
+	var err error
+	e.root, err = resources.Open(e.dir, &resources.Options{Base: "test://"})
+	e.must(err)
+	t.Cleanup(func() { e.root.Close() })
+	e.cat = resources.NewCatalogue(e.root)
+	e.watcher, err = watcher.New(e.dir, &watcher.Options{Skip: e.root.Skip})
+	e.must(err)
+	return e
+}
+
+// run starts the watcher and returns after its first batch.
+func (e *end) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		done <- e.watcher.Run(ctx, func(b watcher.Batch) watcher.Reply {
+			c, reply := e.root.Apply(b)
+			select {
+			case e.changes <- c:
+			case <-ctx.Done():
+			}
+			return reply
+		})
+	}()
+	e.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			e.t.Error(err)
+		}
+	})
+	<-e.changes
+}
+
+// forget drops the changes told of so far, but for those that wait to be told.
+func (e *end) forget() { clear(e.keys) }
+
+// await takes changes until each of the keys was told and the list is as it should be.
+func (e *end) await(keys, list []string) bool {
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	look := time.NewTicker(50 * time.Millisecond) // what is watched may change after the last batch
+	defer look.Stop()
+	for e.wrong(keys, list) != "" {
+		select {
+		case c := <-e.changes:
+			for _, k := range c.Keys {
+				e.keys[strings.TrimPrefix(k, "test://")] = true
+			}
+		case <-look.C:
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
+}
+
+func (e *end) wrong(keys, list []string) string {
+	for _, k := range keys {
+		if !e.keys[k] {
+			return fmt.Sprintf("%q changed and was never told", k)
+		}
+	}
+	if got := e.list(); !slices.Equal(got, list) {
+		return fmt.Sprintf("list %q\ndisk %q", got, list)
+	}
+	if got, want := e.watcher.Watched(), e.visible(); !slices.Equal(got, want) {
+		return fmt.Sprintf("watched %q\nvisible %q", got, want)
+	}
+	return ""
+}
+
+func (e *end) list() (out []string) {
+	var cursor *string
+	for {
+		page, err := e.cat.List(context.Background(), cursor)
+		e.must(err)
+		for _, r := range page.Resources {
+			out = append(out, r.Name)
+		}
+		if page.NextCursor == "" {
+			slices.Sort(out)
+			return out
+		}
+		cursor = &page.NextCursor
+	}
+}
+
+// visible returns the directories that Skip lets through, sorted.
+func (e *end) visible() (out []string) {
+	e.must(filepath.WalkDir(e.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(e.dir, path)
+		if rel == "." {
+			rel = ""
+		} else if e.root.Skip(rel) {
+			return filepath.SkipDir
+		}
+		out = append(out, rel)
+		return nil
+	}))
+	slices.Sort(out)
+	return out
+}
+
+func (e *end) baseline() {
+	observed := e.observe()
+	var keys []string
+	for _, rel := range observed.Files() {
+		keys = append(keys, "test://"+rel)
+	}
+	e.cat.Baseline(context.Background(), keys)
+}
+
+func (e *end) observe() resources.Observed {
+	o, err := resources.Observe(e.dir)
+	e.must(err)
+	return o
+}
+
+func (e *end) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *end) at(rel string) string { return filepath.Join(e.dir, rel) }
+
+func (e *end) write(rel string) {
+	e.n++
+	e.must(os.MkdirAll(filepath.Dir(e.at(rel)), 0o755))
+	e.must(os.WriteFile(e.at(rel), []byte(strings.Repeat("x", e.n)), 0o644))
+}
+
+func (e *end) pick(names ...string) string { return names[e.rand.IntN(len(names))] }
+
+// step does one operation, if it is possible where it falls.
+func (e *end) step() {
+	dir := e.pick("", "", "d", "d/e", "f", "f/out")
+	x := strings.TrimPrefix(dir+"/"+e.pick("a", "b", "l", "x.log", "d", "e", "f", "out", ".h"), "/")
+	y := strings.TrimPrefix(e.pick("", "d", "f", "f/out")+"/"+e.pick("a", "b", "d", "e", "f", "out"), "/")
+	info, err := os.Lstat(e.at(dir))
+	if err != nil || !info.IsDir() {
+		return
+	}
+	fx, _ := os.Lstat(e.at(x))
+	did := ""
+	switch e.rand.IntN(8) {
+	case 0, 1:
+		if fx == nil || fx.Mode().IsRegular() {
+			e.write(x)
+			did = "write " + x
+		}
+	case 2:
+		if fx == nil || !fx.IsDir() {
+			e.write(dir + "/.tmp")
+			e.must(os.Rename(e.at(dir+"/.tmp"), e.at(x)))
+			did = "save " + x
+		}
+	case 3:
+		e.must(os.RemoveAll(e.at(x)))
+		did = "remove " + x
+	case 4:
+		if os.Rename(e.at(x), e.at(y)) == nil { // else it is impossible
+			did = "rename " + x + " " + y
+		}
+	case 5:
+		if fx == nil {
+			e.must(os.MkdirAll(e.at(x+"/e"), 0o755))
+			e.write(x + "/e/b")
+			did = "mkdir " + x
+		}
+	case 6:
+		target := e.pick("a", "d/a", "../a", "none", "../f/a", "l", ".h")
+		if os.Symlink(target, e.at(x)) == nil {
+			did = "link " + x + " -> " + target
+		}
+	case 7:
+		text := e.pick("*.log\n", "out/\n", "e\n", "")
+		e.must(os.WriteFile(e.at(dir+"/.gitignore"), []byte(text), 0o644))
+		did = fmt.Sprintf("ignore %q in %q", text, dir)
+	}
+	if did != "" {
+		e.log = append(e.log, did)
+	}
+}

@@ -1,0 +1,7 @@
+package resources
+
+const (
+	onlyDir  = 0
+	noFollow = 0
+	noBlock  = 0
+)

@@ -1,0 +1,95 @@
+package resources
+
+import (
+	"strings"
+
+	"github.com/gobwas/glob"
+)
+
+// ignoreNames are the ignore files of a directory. The second counts as the continuation of the first.
+var ignoreNames = [...]string{".gitignore", ".mcpignore"}
+
+func isIgnoreName(name string) bool { return name == ignoreNames[0] || name == ignoreNames[1] }
+
+// scope is the ignore files in force in a directory: its own, then those of the directories above it. A directory without
+// ignore files shares the scope of its parent. Immutable.
+type scope struct {
+	parent *scope // nil at the outermost
+	dir    string // whose ignore files these are
+	raw    [len(ignoreNames)]string
+	rules  []rule
+}
+
+// rule is one line of an ignore file.
+type rule struct {
+	file     string // path of the ignore file below the root
+	line     int    // from 1
+	text     string // as written
+	negated  bool
+	dirOnly  bool
+	anchored bool          // matched against the path below its directory, not against the base name
+	literal  string        // matches this and nothing else, if pattern is nil
+	pattern  *glob.Pattern // see translate
+}
+
+// own returns the scope of dir when its ignore files hold raw: old again, if that is the same, so that equal pointers mean
+// equal rules.
+func (s *scope) own(dir string, raw [len(ignoreNames)]string, old *scope) *scope {
+	if old != nil && old.parent == s && old.dir == dir && old.raw == raw {
+		return old
+	}
+	out := &scope{parent: s, dir: dir, raw: raw}
+	for i, text := range raw {
+		out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
+	}
+	if len(out.rules) == 0 {
+		return s
+	}
+	return out
+}
+
+// match returns the rule that decides about the entry name of dir, nil if none speaks of it. The last match wins, and the
+// deeper file over the outer one.
+func (s *scope) match(dir, name string, isDir bool) *rule {
+	var whole subject
+	base := subject{text: name}
+	for ; s != nil; s = s.parent {
+		rel := ""
+		for i := len(s.rules) - 1; i >= 0; i-- {
+			r := &s.rules[i]
+			if r.dirOnly && !isDir {
+				continue
+			}
+			if !r.anchored {
+				if base.matches(r) {
+					return r
+				}
+				continue
+			}
+			if rel == "" {
+				rel = join(strings.TrimPrefix(dir[len(s.dir):], "/"), name)
+				whole = subject{text: rel}
+			}
+			if whole.matches(r) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// subject is a text that is matched against many patterns.
+type subject struct {
+	text  string
+	bytes string // the text with one rune for each byte; made once it is needed
+}
+
+func (s *subject) matches(r *rule) bool {
+	if r.pattern == nil {
+		return s.text == r.literal
+	}
+	if s.bytes == "" {
+		s.bytes = byteRunes(s.text)
+	}
+	return r.pattern.Match(s.bytes)
+}

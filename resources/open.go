@@ -1,0 +1,252 @@
+package resources
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// errAbsent means that nothing is served at a path, whatever the cause.
+var errAbsent = errors.New("absent")
+
+// disk is the directory of a root, held open. An os.Root follows its directory when that is renamed and goes on serving one
+// that was removed, so each use compares it with what the path now names.
+type disk struct {
+	path string
+
+	mu     sync.Mutex // guards root and closed
+	root   *os.Root
+	closed bool
+}
+
+// handle returns the directory that the path names now.
+func (d *disk) handle() (*os.Root, error) {
+	now, err := os.Stat(d.path)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errAbsent
+	}
+	if d.root != nil {
+		if held, err := d.root.Stat("."); err == nil && os.SameFile(now, held) {
+			return d.root, nil
+		}
+		d.root.Close()
+		d.root = nil
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return nil, err
+	}
+	d.root = root
+	return root, nil
+}
+
+func (d *disk) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.root == nil {
+		return nil
+	}
+	err := d.root.Close()
+	d.root = nil
+	return err
+}
+
+// spot is a name in an open directory: where a path leads once the link in its last segment is followed.
+type spot struct {
+	top   *os.Root // the root's; not to be closed here
+	in    *os.Root // the directory that holds the name, top or one of its own
+	dirs  []string // path of in
+	name  string
+	info  fs.FileInfo // of the name; never a link
+	links int         // followed so far
+
+	through []string // the paths looked at since the first link, where the last one is where it ended
+}
+
+// path is where the spot really is, below the root.
+func (s *spot) path() string { return strings.Join(append(slices.Clip(s.dirs), s.name), "/") }
+
+func (s *spot) close() {
+	if s.in != s.top { // both are nil in a spot that was not found
+		s.in.Close()
+	}
+	s.in = s.top
+}
+
+// locate finds what rel names. Only its last segment may be a link, which is followed within the root; a credential is not
+// reached through it. The caller closes the spot.
+func (r *Root) locate(rel string) (*spot, error) {
+	s, err := r.attempt(rel)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// attempt is locate, but returns the spot also with an error, for how far it came.
+func (r *Root) attempt(rel string) (*spot, error) {
+	s, err := r.attemptOnce(rel)
+	if errors.Is(err, os.ErrClosed) { // the handle was replaced meanwhile
+		s.close()
+		s, err = r.attemptOnce(rel)
+	}
+	return s, err
+}
+
+func (r *Root) attemptOnce(rel string) (*spot, error) {
+	top, err := r.disk.handle()
+	if err != nil {
+		return &spot{}, err
+	}
+	s := &spot{top: top, in: top}
+	if err := s.follow(strings.Split(rel, "/")); err != nil {
+		return s, err
+	}
+	if s.links > 0 && secretPath(s.path()) {
+		return s, errAbsent
+	}
+	return s, nil
+}
+
+// follow walks the segments from s on. Each directory is compared after it was opened with what was looked at before,
+// because os.Root would follow a link that took its place.
+func (s *spot) follow(segments []string) error {
+	const most = 40 // links, as the kernel allows
+	for len(segments) > 0 {
+		seg := segments[0]
+		segments = segments[1:]
+		switch seg {
+		case "", ".":
+			if s.links == 0 {
+				return errAbsent
+			}
+			continue
+		case "..":
+			if s.links == 0 {
+				return errAbsent
+			}
+			if err := s.leave(); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.links > 0 {
+			s.pass(seg)
+		}
+		info, err := s.in.Lstat(seg)
+		if err != nil {
+			return err
+		}
+		switch kindOf(info.Mode()) {
+		case symlink:
+			if s.links == 0 && len(segments) > 0 {
+				return errAbsent
+			}
+			if s.links++; s.links > most {
+				return errAbsent
+			}
+			target, err := s.in.Readlink(seg)
+			if err != nil {
+				return err
+			}
+			target = filepath.ToSlash(target)
+			if strings.HasPrefix(target, "/") || filepath.VolumeName(target) != "" {
+				return errAbsent
+			}
+			segments = append(strings.Split(target, "/"), segments...)
+		case directory:
+			if len(segments) == 0 {
+				s.name, s.info = seg, info
+				return nil
+			}
+			if err := s.enter(seg, info); err != nil {
+				return err
+			}
+		default:
+			if len(segments) > 0 {
+				return errAbsent
+			}
+			s.name, s.info = seg, info
+			return nil
+		}
+	}
+	return errAbsent // a link to a directory that ends in a slash, a dot or two
+}
+
+// pass adds the name in the directory to through, as the last one.
+func (s *spot) pass(name string) {
+	p := strings.Join(append(slices.Clip(s.dirs), name), "/")
+	if i := slices.Index(s.through, p); i >= 0 {
+		s.through = slices.Delete(s.through, i, i+1)
+	}
+	s.through = append(s.through, p)
+}
+
+func (s *spot) enter(name string, seen fs.FileInfo) error {
+	sub, err := s.in.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	if now, err := sub.Stat("."); err != nil || !os.SameFile(seen, now) {
+		sub.Close()
+		return errAbsent
+	}
+	s.close()
+	s.in = sub
+	s.dirs = append(s.dirs, name)
+	return nil
+}
+
+// leave goes to the parent, by walking down to it again: only one directory is held open at a time.
+func (s *spot) leave() error {
+	if len(s.dirs) == 0 {
+		return errAbsent // out of the root
+	}
+	down := s.dirs[:len(s.dirs)-1]
+	s.close()
+	s.dirs = nil
+	for _, name := range down {
+		info, err := s.in.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return errAbsent
+		}
+		if err := s.enter(name, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens the file, if it is a regular one and still the one that was looked at.
+func (s *spot) open() (*os.File, fs.FileInfo, error) {
+	if !s.info.Mode().IsRegular() {
+		return nil, nil, errAbsent
+	}
+	f, err := s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(s.info, info)) {
+		err = errAbsent
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}

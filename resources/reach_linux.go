@@ -1,0 +1,79 @@
+package resources
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lookOnly opens a name for its state alone; a link is then the link itself.
+const lookOnly = unix.O_PATH | unix.O_NOFOLLOW
+
+// openPlain opens an absolute path that must not lead through a link.
+func openPlain(path string, flags int) (*os.File, error) {
+	how := unix.OpenHow{
+		Flags:   uint64(flags | unix.O_CLOEXEC),
+		Resolve: unix.RESOLVE_NO_SYMLINKS,
+	}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		if err == nil {
+			return os.NewFile(uintptr(fd), path), nil
+		}
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
+// nativeReach reports whether openPlain works: kernels before 5.6 and some sandboxes have no openat2.
+func nativeReach() bool {
+	f, err := openPlain("/", lookOnly)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// lstatIn is lstat of a name in an open directory.
+func lstatIn(dir *os.File, name string) (fs.FileInfo, error) {
+	i := &info{name: name}
+	for {
+		err := unix.Fstatat(int(dir.Fd()), name, &i.st, unix.AT_SYMLINK_NOFOLLOW)
+		if err == nil {
+			return i, nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
+		}
+	}
+}
+
+// info is an fs.FileInfo as far as this package asks.
+type info struct {
+	name string
+	st   unix.Stat_t
+}
+
+func (i *info) Name() string       { return i.name }
+func (i *info) Size() int64        { return i.st.Size }
+func (i *info) ModTime() time.Time { return time.Unix(i.st.Mtim.Unix()) }
+func (i *info) IsDir() bool        { return i.Mode().IsDir() }
+func (i *info) Sys() any           { return &i.st }
+
+func (i *info) Mode() fs.FileMode {
+	perm := fs.FileMode(i.st.Mode & 0o777)
+	switch i.st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return perm
+	case unix.S_IFDIR:
+		return perm | fs.ModeDir
+	case unix.S_IFLNK:
+		return perm | fs.ModeSymlink
+	}
+	return perm | fs.ModeIrregular
+}

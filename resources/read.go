@@ -1,0 +1,261 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// Reserve waits until there is memory to read size bytes. Its error ends the read.
+type Reserve = func(ctx context.Context, size int64) error
+
+// unreserved is the size in bytes up to which a file is read without asking: there are only so many reads at a time.
+const unreserved = 64 << 10
+
+// read returns the content of what rd names. uri is the client's spelling.
+func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve) (mcp.Contents, error) {
+	if err := ctx.Err(); err != nil {
+		return mcp.Contents{}, err
+	}
+	out, err := r.readPath(ctx, uri, rd, reserve)
+	if refusal, ok := err.(refused); ok {
+		return out, refusal.error
+	}
+	return out, explain(uri, err)
+}
+
+// refused is an error of a Reserve, which goes to the caller as it is.
+type refused struct{ error }
+
+// explain turns any failure of a read into one that a client may see.
+func explain(uri string, err error) error {
+	var tooLarge *mcp.TooLargeError
+	var no syscall.Errno
+	switch {
+	case err == nil, errors.As(err, &tooLarge), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, errDenied):
+		return &mcp.ReadError{URI: uri, Reason: fs.ErrPermission.Error()}
+	case errors.As(err, &no) && passing(err):
+		return &mcp.ReadError{URI: uri, Reason: reason(err)}
+	}
+	return &mcp.NotFoundError{URI: uri}
+}
+
+// errDenied: the file is there, and visible, and may not be read. In a directory that may not be entered nothing is
+// known to be there.
+var errDenied = errors.New("denied")
+
+func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve) (out mcp.Contents, err error) {
+	if rd.rel == "" {
+		return r.readDirectory(ctx, uri, "")
+	}
+	where, err := r.seek(rd)
+	if err != nil {
+		return out, err
+	}
+	defer func() { where.close() }()
+	if where.info.IsDir() {
+		return r.readDirectory(ctx, uri, rd.rel)
+	}
+	if size := where.info.Size(); reserve != nil && size > unreserved && size <= r.maxSize {
+		where.close() // nothing is held open by those who wait
+		if err := reserve(ctx, size); err != nil {
+			return out, refused{err}
+		}
+		if where, err = r.seek(rd); err != nil {
+			return out, err
+		}
+	}
+	f, info, err := where.open()
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = errDenied
+		}
+		return out, err
+	}
+	defer f.Close()
+	data, err := r.readWhole(ctx, uri, f, info)
+	if err != nil {
+		return out, err
+	}
+	_, name := split(rd.rel)
+	out = mcp.Contents{URI: uri, MIMEType: typeByName(name), Data: data, Text: utf8.Valid(data)}
+	if out.MIMEType == "" {
+		out.MIMEType = sniffable[sniff(data[:min(len(data), sniffLen)])]
+	}
+	return out, nil
+}
+
+// seek finds what a reading names, if that is served. The caller closes the spot, even after an error.
+func (r *Root) seek(rd reading) (*spot, error) {
+	where, err := r.locate(rd.rel)
+	if err != nil {
+		return &spot{}, err
+	}
+	isDir := where.info.IsDir()
+	if r.judge(rd.rel, isDir).hidden() || !r.spelled(rd.rel) || isDir && where.links > 0 || !isDir && rd.dirOnly {
+		where.close()
+		return &spot{}, errAbsent
+	}
+	return where, nil
+}
+
+// content is an open file, or a test's idea of one that is written to while it is read.
+type content interface {
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
+}
+
+// readWhole reads f as it was at one moment, where that can be known: what was written to meanwhile is read again. A file
+// that never rests is returned as it was last seen.
+func (r *Root) readWhole(ctx context.Context, uri string, f content, before fs.FileInfo) ([]byte, error) {
+	const attempts = 5
+	var data []byte
+	for range attempts {
+		size := before.Size()
+		if size > r.maxSize {
+			return nil, &mcp.TooLargeError{URI: uri, Size: size, Limit: r.maxSize}
+		}
+		var err error
+		if data, err = readAll(f, data[:0], size, r.maxSize); err != nil {
+			return nil, err
+		}
+		after, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(data)) > r.maxSize { // the size was not true, or no longer
+			return nil, &mcp.TooLargeError{URI: uri, Size: max(after.Size(), int64(len(data))), Limit: r.maxSize}
+		}
+		if newStat(before, r.who).untorn(newStat(after, r.who)) {
+			return data, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		before = after
+	}
+	return data, nil
+}
+
+// untorn: nothing was written between the two looks.
+func (s *stat) untorn(o *stat) bool {
+	return s.sameContent(o) && s.ctime == o.ctime && s.ctimeNano == o.ctimeNano
+}
+
+// readAll reads f from its start into buf, to the end or one byte beyond most. The size is a guess: that of a file in
+// /proc is 0.
+func readAll(f io.ReaderAt, buf []byte, size, most int64) ([]byte, error) {
+	buf = slices.Grow(buf, int(min(size, most))+1) // the byte more finds the end without growing
+	for {
+		room := buf[len(buf):cap(buf)]
+		if int64(len(buf)+len(room)) > most+1 {
+			room = room[:most+1-int64(len(buf))]
+		}
+		n, err := f.ReadAt(room, int64(len(buf)))
+		buf = buf[:len(buf)+n]
+		if errors.Is(err, io.EOF) || err == nil && int64(len(buf)) > most {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		buf = slices.Grow(buf, 512)
+	}
+}
+
+// spelled reports whether each segment of rel is spelled as its directory spells it: a case-folding disk opens others too.
+// What the index knows was spelled by the disk.
+func (r *Root) spelled(rel string) bool {
+	r.mu.RLock()
+	d, rest := r.tree.descend(rel)
+	known := rest == "" || d.file(rest) != nil
+	r.mu.RUnlock()
+	at := strings.TrimSuffix(strings.TrimSuffix(rel, rest), "/")
+	for !known {
+		seg, after, _ := strings.Cut(rest, "/")
+		list, err := r.readDir(at, -1)
+		if err != nil || !slices.ContainsFunc(list, func(e entry) bool { return e.name == seg }) {
+			return false
+		}
+		at, rest = join(at, seg), after
+		known = rest == ""
+	}
+	return true
+}
+
+// readDirectory lists the children of a visible directory (RFC 2483, 5: one URI a line, CRLF).
+func (r *Root) readDirectory(ctx context.Context, uri, rel string) (out mcp.Contents, err error) {
+	var d *dir
+	err = r.await(ctx, func() bool {
+		var rest string
+		d, rest = r.tree.descend(rel)
+		if rest != "" {
+			if d.loaded {
+				d = nil
+				return true
+			}
+			return false
+		}
+		return d.loaded
+	})
+	if err != nil {
+		return out, err
+	}
+	if d == nil {
+		return out, errAbsent
+	}
+	r.mu.RLock()
+	files, dirs := d.files, d.dirs
+	r.mu.RUnlock()
+	prefix := r.base.prefix
+	if rel != "" {
+		prefix += escape(rel) + "/"
+	}
+	size := len("\r\n") * (len(files) + len(dirs))
+	for _, f := range files {
+		size += len(prefix) + escapedLen(f.name)
+	}
+	for _, sub := range dirs {
+		size += len(prefix) + escapedLen(sub.name) + len("/")
+	}
+	if int64(size) > r.maxSize {
+		return out, &mcp.TooLargeError{URI: uri, Size: int64(size), Limit: r.maxSize}
+	}
+	data := make([]byte, 0, size)
+	for _, f := range files {
+		data = append(appendEscaped(append(data, prefix...), f.name), "\r\n"...)
+	}
+	for _, sub := range dirs {
+		data = append(appendEscaped(append(data, prefix...), sub.name), "/\r\n"...)
+	}
+	return mcp.Contents{URI: uri, MIMEType: "text/uri-list", Data: data, Text: true}, nil
+}
+
+// sniffFile finds the type of a file by its first bytes.
+func (r *Root) sniffFile(rel string) (kind uint32, err error) {
+	where, err := r.locate(rel)
+	if err != nil {
+		return 0, err
+	}
+	defer where.close()
+	f, _, err := where.open()
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var head [sniffLen]byte
+	n, err := f.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	return sniff(head[:n]), nil
+}

@@ -1,0 +1,3 @@
+package resources
+
+func self() *reader { return &reader{} }

@@ -1,0 +1,143 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Errors of Open, for the hint that a user needs.
+var (
+	ErrMissing      = errors.New("no such directory")
+	ErrNotDirectory = errors.New("not a directory")
+	ErrUnreadable   = errors.New("cannot be read")
+	ErrBadBase      = errors.New(`a URI base must end in "/"`)
+)
+
+// Options configure a Root. A nil *Options is the default.
+type Options struct {
+	Base     string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
+	PageSize int          // entries of a page; default 250
+	MaxSize  int64        // bytes of the largest content that is read; default 16 MiB
+	Logger   *slog.Logger // default: discard
+}
+
+// Root is one served directory.
+type Root struct {
+	dir      string // absolute
+	base     base
+	pageSize int
+	maxSize  int64
+	log      *slog.Logger
+	who      *reader
+	disk     disk
+	reach    reach
+
+	writer   sync.Mutex // serialises Load and Apply and is held during their I/O
+	complete bool       // the whole tree is loaded
+	links    linkIndex  // which visible links lead where
+	owed     debts      // to the next Apply
+	grumbled bool       // it was said that the disk cannot be looked at
+
+	mu        sync.RWMutex      // guards what follows, and the tree as dir says; never held during I/O
+	tree      *dir              // the directory itself
+	progress  chan struct{}     // closed by Load and replaced when it has learnt something and somebody waits
+	early     map[string]*stat  // what Baseline found before the end of Load, nil for nothing served; nil since then
+	scopes    map[string]*scope // of directories the index does not know, read on demand
+	applied   uint64            // counts batches, so that no older scope enters scopes
+	answered  map[string]*scope // what Skip went by in such directories, until the index knows them
+	forgotten bool              // some of answered had to go
+
+	loaded  chan struct{} // closed by Load when it has learnt all
+	said    sync.Map      // paths of ignore files that were warned of
+	waiting atomic.Int32  // how many wait for progress
+	twins   twins         // which files share an inode
+}
+
+// Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,
+// ErrUnreadable or ErrBadBase.
+func Open(path string, opts *Options) (*Root, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrMissing, err)
+	}
+	r := &Root{
+		dir:      abs,
+		pageSize: opts.PageSize,
+		maxSize:  opts.MaxSize,
+		log:      opts.Logger,
+		who:      self(),
+		disk:     disk{path: abs},
+		tree:     &dir{},
+		progress: make(chan struct{}),
+		early:    make(map[string]*stat),
+		loaded:   make(chan struct{}),
+	}
+	if r.pageSize <= 0 {
+		r.pageSize = 250
+	}
+	if r.maxSize <= 0 {
+		r.maxSize = 16 << 20
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	prefix := opts.Base
+	if prefix == "" {
+		prefix = fileBase(abs)
+	}
+	if !strings.HasSuffix(prefix, "/") {
+		return nil, ErrBadBase
+	}
+	r.base = newBase(prefix)
+	r.reach.native = nativeReach()
+	r.refresh()
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// check tells why the directory cannot be served.
+func (r *Root) check() error {
+	fi, err := os.Stat(r.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrMissing
+	case errors.Is(err, fs.ErrPermission):
+		return ErrUnreadable
+	case err != nil:
+		return fmt.Errorf("%w: %s", ErrMissing, reason(err))
+	case !fi.IsDir():
+		return ErrNotDirectory
+	}
+	if _, err := r.readDir("", 1); err != nil {
+		return fmt.Errorf("%w: %s", ErrUnreadable, reason(err))
+	}
+	return nil
+}
+
+// Close releases the directory. Reads that are under way may fail.
+func (r *Root) Close() error { return r.disk.close() }
+
+// host returns the path of rel on this machine. It goes into system calls, never into an answer.
+func (r *Root) host(rel string) string { return below(r.dir, rel) }
+
+func below(dir, rel string) string {
+	if rel == "" {
+		return dir
+	}
+	if strings.HasSuffix(dir, string(filepath.Separator)) { // the root of a volume
+		return dir + filepath.FromSlash(rel)
+	}
+	return dir + string(filepath.Separator) + filepath.FromSlash(rel)
+}

@@ -1,0 +1,66 @@
+package resources
+
+import (
+	"slices"
+	"sync"
+)
+
+// twins knows which served files are hard links to one inode: a write through one changes all, and is notified of under
+// one name only. Only files whose state was taken are known, and no others can be subscribed to.
+type twins struct {
+	mu    sync.Mutex // guards files
+	files map[inode][]twinName
+}
+
+// twinName is one of the names. The file tells it from a later one at the same path.
+type twinName struct {
+	rel  string
+	file *file
+}
+
+type inode struct{ dev, ino uint64 }
+
+func (t *twins) note(rel string, f *file, s *stat) {
+	const most = 64 // names of one inode; more are not followed
+	if s == nil || s.nlink < 2 || s.link {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.files == nil {
+		t.files = make(map[inode][]twinName)
+	}
+	id := inode{s.dev, s.ino}
+	if list := t.files[id]; len(list) < most && !slices.Contains(list, twinName{rel, f}) {
+		t.files[id] = append(list, twinName{rel, f})
+	}
+}
+
+// forget is told whatever the number of links: it may have fallen since.
+func (t *twins) forget(f *file, s *stat) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.files) == 0 || s.link {
+		return
+	}
+	id := inode{s.dev, s.ino}
+	list := slices.DeleteFunc(t.files[id], func(n twinName) bool { return n.file == f })
+	if len(list) == 0 {
+		delete(t.files, id)
+	} else {
+		t.files[id] = list
+	}
+}
+
+func (t *twins) none() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.files) == 0
+}
+
+// of returns the names of the inode that s tells of, but for f's.
+func (t *twins) of(f *file, s *stat) []twinName {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(t.files[inode{s.dev, s.ino}]), func(n twinName) bool { return n.file == f })
+}

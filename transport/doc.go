@@ -1,0 +1,33 @@
+// Package transport speaks the Model Context Protocol on the wire: it frames and parses messages, decides which era a
+// request belongs to, checks it, asks the catalogue or the hub, and encodes what they say.
+//
+// The eras. A request whose _meta carries the metadata of revision 2026-07-28 is served statelessly under that
+// revision; initialize opens a session in one of the earlier revisions. Both may be mixed on one pipe. dispatch.go
+// decides and checks, and knows nothing of pipes or sockets; a transport brings an [origin] and carries the answer.
+//
+// Ordering. Messages are taken in the order they arrive. Requests that may block are served concurrently, so answers
+// come in any order; an answer to initialize precedes every notification of its session, and an acknowledgement
+// precedes everything else that bears its subscription's id.
+//
+// Blocking. A blocked request delays no other until Options.MaxInFlight of them are blocked. Beyond that accepted
+// requests wait their turn, still cancellable. Beyond 16 MiB of requests in flight none is accepted, but up to 8 MiB of
+// input are read ahead, so that its end is seen unless more than that is unread. Nobody waits for a stalled client but
+// the one goroutine that writes to it.
+//
+// Memory. All reads of a server stay within Options.MaxReadMemory together, from before a file is read until its answer
+// is written or dropped; one that needs more than that runs alone. A read that waits for memory keeps no other request
+// waiting, and a small one waits for small ones only; but of the reads that wait no more than four times
+// Options.MaxInFlight are begun on a pipe. The other answers that wait for the output are bounded by the work that is
+// started for it, those of unfinished batches by 64 MiB: beyond that the rest of a batch is refused. What is cancelled is
+// let go of at once.
+//
+// Silence. Once a cancellation has been read, nothing that is not yet handed to the output is sent for its request. An
+// answer and a stream's frame are asked for immediately before they are written, so nothing is purged.
+//
+// Loss. Every well-formed request that is not cancelled is answered exactly once while the output accepts bytes; at the
+// end of input what was asked is answered and every listen is completed, within a second.
+//
+// Goroutines. [Server.ServeStdio] starts one that reads, one that writes one for each request that may block and,
+// while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are
+// blocked in a read of the input, in a write to the output, or in a catalogue that does not heed its context in time.
+package transport

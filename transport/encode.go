@@ -1,0 +1,116 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// appendHead begins an answer. The id is left out if it could not be read (basic/index, "Error Responses").
+func appendHead(dst []byte, id jsonrpc.ID) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0",`...)
+	if id.IsZero() {
+		return dst
+	}
+	dst = append(dst, `"id":`...)
+	dst = append(dst, id.Raw()...)
+	return append(dst, ',')
+}
+
+// appendError appends an error answer.
+func appendError(dst []byte, id jsonrpc.ID, e *jsonrpc.Error) []byte {
+	dst = appendHead(dst, id)
+	dst = append(dst, `"error":`...)
+	dst = append(dst, marshal(e)...)
+	return append(dst, '}')
+}
+
+// appendResource encodes an entry of resources/list for a revision.
+func appendResource(dst []byte, r *mcp.Resource, version string) []byte {
+	dst = append(dst, `{"uri":`...)
+	dst = jsonrpc.AppendString(dst, r.URI)
+	dst = append(dst, `,"name":`...)
+	dst = jsonrpc.AppendString(dst, r.Name)
+	dst = appendMember(dst, "mimeType", r.MIMEType)
+	dst = append(dst, `,"size":`...)
+	dst = strconv.AppendInt(dst, r.Size, 10)
+	if r.Annotations != nil && r.Annotations.LastModified != "" && hasTitles(version) {
+		dst = append(dst, `,"annotations":{"lastModified":`...)
+		dst = jsonrpc.AppendString(dst, r.Annotations.LastModified)
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// appendTemplate encodes an entry of resources/templates/list for a revision.
+func appendTemplate(dst []byte, t *mcp.ResourceTemplate, version string) []byte {
+	dst = append(dst, `{"uriTemplate":`...)
+	dst = jsonrpc.AppendString(dst, t.URITemplate)
+	dst = append(dst, `,"name":`...)
+	dst = jsonrpc.AppendString(dst, t.Name)
+	if hasTitles(version) {
+		dst = appendMember(dst, "title", t.Title)
+	}
+	dst = appendMember(dst, "description", t.Description)
+	return append(dst, '}')
+}
+
+// appendContents encodes an entry of the contents of resources/read, with exactly one of text and blob. The room that is
+// needed is made at once, with some for the rest of the message: a large one is copied neither to grow nor for its last
+// bytes. It ends with the error of ctx when that ends.
+func appendContents(ctx context.Context, dst []byte, c *mcp.Contents, rest int) ([]byte, error) {
+	dst = append(dst, `{"uri":`...)
+	dst = jsonrpc.AppendString(dst, c.URI)
+	dst = appendMember(dst, "mimeType", c.MIMEType)
+	name, size, encode := `,"blob":"`, base64.StdEncoding.EncodedLen(len(c.Data)), base64.StdEncoding.AppendEncode
+	if c.Text {
+		name, size, encode = `,"text":"`, 0, jsonrpc.AppendEscaped
+		for block := range slices.Chunk(c.Data, encodeBlock) {
+			size += jsonrpc.EscapedLen(block)
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	dst = slices.Grow(dst, len(name)+size+len(`"}`)+rest)
+	dst = append(dst, name...)
+	for block := range slices.Chunk(c.Data, encodeBlock) {
+		dst = encode(dst, block)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, `"}`...), nil
+}
+
+// encodeBlock is how many bytes are encoded before the context is looked at. Only the last block of base64 may be padded,
+// so it is a multiple of three.
+const encodeBlock = 3 << 18
+
+// appendMember appends a further member with a string, nothing if that is empty.
+func appendMember(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	dst = append(dst, '"', ':')
+	return jsonrpc.AppendString(dst, value)
+}
+
+// marshal encodes what is not worth an encoder of its own, leaving "<" and "&" as they are.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("transport: a wire struct cannot be encoded: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,68 @@
+package transport
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+// wireError says what an error looks like on the wire. It is the only place where an error becomes a code. What it does
+// not know becomes a bare internal error, because a cause may name a path of the host; the caller logs it.
+func wireError(err error, modern bool) (e *jsonrpc.Error, known bool) {
+	var (
+		refused  *jsonrpc.Error
+		absent   *mcp.NotFoundError
+		tooLarge *mcp.TooLargeError
+		failed   *mcp.ReadError
+	)
+	switch {
+	case errors.As(err, &refused):
+		return refused, true
+	case errors.As(err, &absent):
+		// "servers MUST return a JSON-RPC error with code -32602" (server/resources, "Error Handling"), and a modern
+		// answer MUST NOT have the code of the earlier revisions (basic/index, "Error Codes").
+		code := jsonrpc.InvalidParams
+		if !modern {
+			code = mcp.LegacyResourceNotFound
+		}
+		return &jsonrpc.Error{
+			Code:    code,
+			Message: "resource not found: nothing is served under this URI, resources/list names what is",
+			Data:    uriData{absent.URI},
+		}, true
+	case errors.Is(err, mcp.ErrBadCursor):
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params: cursor is not one this server handed out, list again without it"), true
+	case errors.As(err, &tooLarge):
+		return &jsonrpc.Error{
+			Code:    jsonrpc.InternalError,
+			Message: tooLarge.Error(),
+			Data:    sizeData{tooLarge.URI, tooLarge.Size, tooLarge.Limit},
+		}, true
+	case errors.As(err, &failed):
+		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: failed.Error(), Data: uriData{failed.URI}}, true
+	case errors.Is(err, listen.ErrTooManyStreams):
+		return jsonrpc.Errorf(jsonrpc.InternalError, "too many open listens: cancel one or try again later"), true
+	case errors.Is(err, listen.ErrShutdown), errors.Is(err, errLeaving):
+		return jsonrpc.Errorf(jsonrpc.InternalError, "the server is shutting down: ask again after it has restarted"), true
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return jsonrpc.Errorf(jsonrpc.InternalError, "the request was abandoned"), true
+	default:
+		return jsonrpc.Errorf(jsonrpc.InternalError, "internal error: the server's log has the cause"), false
+	}
+}
+
+// errLeaving is why the work on requests is abandoned at the end.
+var errLeaving = errors.New("server is shutting down")
+
+type uriData struct {
+	URI string `json:"uri"`
+}
+
+type sizeData struct {
+	URI   string `json:"uri"`
+	Size  int64  `json:"size"`  // bytes
+	Limit int64  `json:"limit"` // bytes
+}

@@ -1,0 +1,482 @@
+package transport
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// inflight knows what is owed to one client, bounds it, and decides what a cancellation reaches.
+type inflight struct {
+	// maxWorkers is how many calls are worked on at a time.
+	maxWorkers int
+	// maxWeight is how many bytes of calls are in flight before no more are accepted.
+	maxWeight int
+	// maxReady is how many bytes of answers may wait for the output before no further work is started. It is some
+	// bursts: more would only take memory.
+	maxReady int
+	// maxPartial is how many bytes of answers to batches may wait for the rest of their batches.
+	maxPartial int
+	// maxParked is how many calls may wait for memory before no further reads are started: each has its file open.
+	maxParked int
+	// work serves a call. It is run in a goroutine of its own.
+	work func(*call)
+
+	// room is signalled, with a buffer of 1, when full may have become false. It is never closed.
+	room chan struct{}
+	// idle is signalled, with a buffer of 1, when resting may have become true. It is never closed.
+	idle chan struct{}
+
+	mu      sync.Mutex
+	phase   phase
+	calls   map[string]*call      // by id key: what a cancellation can reach
+	streams map[*carrier]struct{} // those open, of legacy sessions too
+	waiting queue[*call]          // for a worker
+	behind  queue[*call]          // reads that were first among those, and wait until fewer wait for memory
+	answers queue[*call]          // to be written; a batch is there once, by its own link
+	workers int                   // goroutines serving calls, cancelled ones too
+	parked  int                   // goroutines that wait for memory instead
+	owed    int                   // calls that are accepted, working or answered
+	weight  int                   // bytes of calls in flight
+	ready   int                   // bytes of answers to be written
+	partial int                   // bytes of answers that wait for the rest of their batches
+}
+
+// phase is how far the end has come. It only grows.
+type phase uint8
+
+const (
+	phaseOpen   phase = iota
+	phaseEnding       // streams are completed; what was read before the input's end is still accepted
+	phaseClosed       // nothing more is accepted
+	phaseCut          // what is not answered yet never will be
+	phaseGone         // nothing is written any more
+)
+
+func newInflight(maxWorkers int, work func(*call)) *inflight {
+	return &inflight{
+		maxWorkers: maxWorkers,
+		maxWeight:  16 << 20,
+		maxReady:   8 * burst,
+		maxPartial: 64 << 20,
+		maxParked:  4 * maxWorkers,
+		work:       work,
+		room:       make(chan struct{}, 1),
+		idle:       make(chan struct{}, 1),
+		calls:      map[string]*call{},
+		streams:    map[*carrier]struct{}{},
+	}
+}
+
+// full reports whether the next calls have to wait.
+func (f *inflight) full() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.weight >= f.maxWeight && f.phase < phaseClosed
+}
+
+var errDuplicateID = jsonrpc.Errorf(jsonrpc.InvalidRequest, "invalid request: a request with this id is in flight, use another id until it is answered")
+
+// admit accepts calls, all or, after the end, none. It refuses those whose id is in flight.
+func (f *inflight) admit(calls ...*call) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.phase >= phaseClosed {
+		return false
+	}
+	for _, c := range calls {
+		if c.refusal == nil {
+			// "The request ID MUST NOT match the ID of any other request the sender has issued and not yet received a
+			// response for" (basic/index, "Requests").
+			if _, taken := f.calls[c.id.Key()]; taken {
+				c.refusal = errDuplicateID
+			} else {
+				f.calls[c.id.Key()] = c
+			}
+		}
+		f.owed++
+		f.weight += c.weight
+	}
+	return true
+}
+
+// start serves a call in a goroutine of its own, now or when its turn comes. It reports whether something may be
+// written now, because the call was refused instead.
+func (f *inflight) start(c *call) (ready bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b := c.batch; b != nil && b.spent {
+		f.answerLocked(c, nil)
+		return f.completeLocked(b)
+	}
+	if l := c.lane; l != nil {
+		if l.head != nil {
+			l.rest.push(&c.link, c)
+			return false
+		}
+		l.head = c
+	}
+	f.waiting.push(&c.link, c)
+	f.startLocked()
+	return false
+}
+
+func (f *inflight) startLocked() {
+	for f.workers < f.maxWorkers && f.ready < f.maxReady && f.phase < phaseCut {
+		c := f.turnLocked()
+		if c == nil {
+			return
+		}
+		c.state = working
+		f.workers++
+		go f.work(c)
+	}
+}
+
+// turnLocked takes the call that is to be started next, nil if there is none.
+func (f *inflight) turnLocked() *call {
+	room := f.parked < f.maxParked
+	if c, ok := f.behind.first(); ok && room {
+		c.link.remove()
+		return c
+	}
+	for {
+		c, ok := f.waiting.first()
+		if !ok {
+			return nil
+		}
+		c.link.remove()
+		if room || !c.reads {
+			return c
+		}
+		f.behind.push(&c.link, c)
+	}
+}
+
+// park runs what keeps a call waiting for memory. Meanwhile others are served in its place; afterwards it goes on at
+// once, because it holds what others wait for.
+func (f *inflight) park(wait func()) {
+	f.mu.Lock()
+	f.workers--
+	f.parked++
+	f.startLocked()
+	f.mu.Unlock()
+	wait()
+	f.mu.Lock()
+	f.workers++
+	f.parked--
+	f.startLocked()
+	f.mu.Unlock()
+}
+
+// store keeps the answer to a call until it is written. It reports whether something may be written now.
+func (f *inflight) store(c *call, frame *[]byte) (ready bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.state == silenced || f.phase == phaseGone {
+		c.memory.release()
+		f.dismissLocked(c)
+		return false
+	}
+	if c.state == working {
+		defer f.retireLocked(c)
+	}
+	b := c.batch
+	if b == nil {
+		f.answerLocked(c, frame)
+		f.ready += c.size()
+		f.answers.push(&c.link, c)
+		return true
+	}
+	if f.partial >= f.maxPartial {
+		f.spendLocked(b)
+	}
+	// What is no longer than a refusal need not be replaced by one.
+	const short = 1 << 10
+	if b.spent && len(*frame) > short {
+		frame = nil
+	}
+	f.answerLocked(c, frame)
+	f.partial += c.size()
+	return f.completeLocked(b)
+}
+
+// answerLocked gives a call its answer and lets go of what it asked.
+func (f *inflight) answerLocked(c *call, frame *[]byte) {
+	c.msg, c.req = jsonrpc.Message{}, request{}
+	c.state = answered
+	c.frame = frame
+	if c.batch != nil {
+		c.memory.release() // partial counts it from here on: a batch must not wait for memory that it holds itself
+	}
+}
+
+// spendLocked refuses what has not been started of a batch, and what is larger than a refusal of the rest: nothing waits
+// for memory that only a complete batch sets free, or two of them could wait for each other for ever.
+func (f *inflight) spendLocked(b *batch) {
+	b.spent = true
+	for _, c := range b.calls {
+		if c.state == accepted && c.link.queued() { // the others are still with the reader
+			f.withdrawLocked(c)
+			f.answerLocked(c, nil)
+		}
+	}
+}
+
+// completeLocked makes the answer to a batch ready if all of it is there, and reports whether it did.
+func (f *inflight) completeLocked(b *batch) bool {
+	if len(b.calls) == 0 || slices.ContainsFunc(b.calls, func(c *call) bool { return c.state != answered }) {
+		return false
+	}
+	for _, c := range b.calls {
+		f.partial -= c.size()
+		f.ready += c.size()
+	}
+	f.answers.push(&b.link, b.calls[0])
+	return true
+}
+
+// next takes the answer that is to be written next and forgets the call, or all calls of the batch. It returns nil if
+// there is none, or none shorter than a burst unless large is set.
+func (f *inflight) next(large bool) *call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.nextLocked(large)
+}
+
+func (f *inflight) nextLocked(large bool) *call {
+	c, ok := f.answers.first()
+	if !ok {
+		return nil
+	}
+	if c.batch == nil {
+		if !large && c.size() >= burst {
+			return nil
+		}
+		c.link.remove()
+		f.takeLocked(c)
+	} else {
+		size := 0
+		for _, member := range c.batch.calls {
+			size += member.size()
+		}
+		if !large && size >= burst {
+			return nil
+		}
+		c.batch.link.remove()
+		for _, member := range c.batch.calls {
+			f.takeLocked(member)
+		}
+	}
+	f.startLocked()
+	return c
+}
+
+func (f *inflight) takeLocked(c *call) {
+	f.unlistLocked(c)
+	f.owed--
+	f.ready -= c.size()
+	f.dismissLocked(c)
+}
+
+// open adds a stream, that of a legacy session or, if it has a call, that of a listen. ok is false if it is not wanted
+// any more: its listen was cancelled, or the end is past. If finish is set the end has begun, and the stream is to be
+// completed.
+func (f *inflight) open(s *carrier) (ok, finish bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	wanted := f.phase < phaseCut
+	if c := s.call; c != nil {
+		wanted = wanted && c.state == working
+		if c.state == working {
+			f.owed--
+		}
+		f.dismissLocked(c)
+		if wanted {
+			c.state = listening
+			c.stream = s
+		} else {
+			f.unlistLocked(c)
+		}
+	}
+	if !wanted {
+		return false, false
+	}
+	f.streams[s] = struct{}{}
+	return true, f.phase >= phaseEnding
+}
+
+// forget removes a stream that is over, with the id of its listen.
+func (f *inflight) forget(s *carrier) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.streams, s)
+	if s.call != nil {
+		f.freeLocked(s.call)
+	}
+}
+
+// free makes the id of a listen usable again: its completion result is about to be written.
+func (f *inflight) free(c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.freeLocked(c)
+}
+
+func (f *inflight) freeLocked(c *call) {
+	c.state = gone
+	f.unlistLocked(c)
+}
+
+func (f *inflight) unlistLocked(c *call) {
+	if key := c.id.Key(); f.calls[key] == c {
+		delete(f.calls, key)
+	}
+}
+
+// cancel ends the call with an id: from now on nothing is sent for it. It returns the stream of a listen, to be
+// cancelled too. Unknown ids are ignored, and "The initialize request MUST NOT be cancelled by clients".
+func (f *inflight) cancel(id jsonrpc.ID) *carrier {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.calls[id.Key()]
+	if c == nil || c.opens != nil {
+		return nil
+	}
+	f.unlistLocked(c)
+	if c.stop != nil {
+		c.stop()
+	}
+	if c.state == listening {
+		c.state = gone
+		delete(f.streams, c.stream)
+		return c.stream
+	}
+	f.owed--
+	switch c.state {
+	case accepted:
+		f.withdrawLocked(c)
+		f.dismissLocked(c)
+	case working: // dismissed when its goroutine is done
+		c.state = silenced
+	case answered:
+		c.link.remove()
+		if c.batch == nil || c.batch.link.queued() {
+			f.ready -= c.size()
+		} else {
+			f.partial -= c.size()
+		}
+		c.frame = nil
+		c.memory.release()
+		f.dismissLocked(c)
+	}
+	if b := c.batch; b != nil {
+		f.leaveBatchLocked(b, c)
+	}
+	f.startLocked()
+	return nil
+}
+
+// leaveBatchLocked takes a cancelled call out of its batch, which may be complete without it.
+func (f *inflight) leaveBatchLocked(b *batch, c *call) {
+	b.calls = slices.DeleteFunc(b.calls, func(member *call) bool { return member == c })
+	switch {
+	case !b.link.queued():
+		f.completeLocked(b)
+	case len(b.calls) == 0:
+		b.link.remove()
+	}
+}
+
+// withdrawLocked takes an accepted call out of where it waits.
+func (f *inflight) withdrawLocked(c *call) {
+	c.link.remove()
+	f.passLocked(c)
+}
+
+// passLocked gives the turn to the next of what is ordered, if it was the call's.
+func (f *inflight) passLocked(c *call) {
+	l := c.lane
+	if l == nil || l.head != c {
+		return
+	}
+	l.head = nil
+	if next, ok := l.rest.first(); ok {
+		next.link.remove()
+		l.head = next
+		f.waiting.push(&next.link, next)
+	}
+}
+
+// retireLocked notes that the goroutine serving a call is done with it.
+func (f *inflight) retireLocked(c *call) {
+	f.workers--
+	f.passLocked(c)
+	f.startLocked()
+	signal(f.idle)
+}
+
+// dismissLocked ends a call's time in flight.
+func (f *inflight) dismissLocked(c *call) {
+	if c.state == working || c.state == silenced {
+		f.retireLocked(c)
+	}
+	c.msg, c.req = jsonrpc.Message{}, request{}
+	c.state = gone
+	f.weight -= c.weight
+	c.weight = 0
+	signal(f.room)
+}
+
+// advance says how far the end has come and returns the streams that are open, to be completed or cancelled.
+func (f *inflight) advance(to phase) []*carrier {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.phase = max(f.phase, to)
+	signal(f.room)
+	signal(f.idle)
+	open := make([]*carrier, 0, len(f.streams))
+	for s := range f.streams {
+		open = append(open, s)
+	}
+	return open
+}
+
+// drop lets go of the answers that nobody will write.
+func (f *inflight) drop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := f.nextLocked(true); c != nil; c = f.nextLocked(true) {
+		c.memory.release()
+	}
+}
+
+// over reports whether nothing is accepted any more.
+func (f *inflight) over() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.phase >= phaseClosed
+}
+
+// drained reports whether nothing will ever have to be written again.
+func (f *inflight) drained() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.phase >= phaseCut || f.phase == phaseClosed && f.owed == 0 && len(f.streams) == 0
+}
+
+// resting reports whether no call is or will be worked on.
+func (f *inflight) resting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.phase >= phaseCut && f.workers+f.parked == 0
+}
+
+// signal wakes who waits for a channel with a buffer of 1.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

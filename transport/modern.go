@@ -1,0 +1,81 @@
+package transport
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// preset holds what the results of a server have in common, encoded once.
+type preset struct {
+	discover []byte // the result of server/discover
+	tail     []byte // the end of a modern result that may be cached
+	info     []byte // serverInfo
+}
+
+// capabilities are those delivered, in every era: "resources/list" and "subscribe", nothing else.
+type capabilities struct {
+	Resources struct {
+		Subscribe   bool `json:"subscribe"`
+		ListChanged bool `json:"listChanged"`
+	} `json:"resources"`
+}
+
+func delivered() (c capabilities) {
+	c.Resources.Subscribe = true
+	c.Resources.ListChanged = true
+	return c
+}
+
+// discoverTTL is how long what server/discover says stays fresh: it changes only with the program.
+const discoverTTL = time.Hour
+
+func newPreset(o *Options) preset {
+	d := marshal(struct {
+		ResultType        string       `json:"resultType"`
+		SupportedVersions []string     `json:"supportedVersions"`
+		Capabilities      capabilities `json:"capabilities"`
+		Instructions      string       `json:"instructions"`
+	}{"complete", mcp.SupportedVersions(), delivered(), o.Instructions})
+	info := marshal(o.Info)
+	return preset{
+		discover: appendTail(d[:len(d)-1], discoverTTL, info),
+		tail:     appendTail(nil, o.TTL, info),
+		info:     info,
+	}
+}
+
+// appendTail ends a result object with the caching hints that "Servers MUST include" on what may be cached
+// (server/utilities/caching) and the name of the server. The scope is the same for all pages of a list, and private:
+// what is served may depend on who asks.
+func appendTail(dst []byte, ttl time.Duration, info []byte) []byte {
+	dst = append(dst, `,"ttlMs":`...)
+	dst = strconv.AppendInt(dst, ttl.Milliseconds(), 10)
+	dst = append(dst, `,"cacheScope":"private","_meta":{"`+mcp.MetaServerInfo+`":`...)
+	dst = append(dst, info...)
+	return append(dst, `}}`...)
+}
+
+// openResult opens the result object; a member must follow. "Servers implementing this protocol version MUST include"
+// resultType (basic/index, "ResultType"), legacy decoders do not know it.
+func (s *Server) openResult(dst []byte, r *request) []byte {
+	if r.modern {
+		return append(dst, `{"resultType":"complete",`...)
+	}
+	return append(dst, '{')
+}
+
+// closeResult closes the result object.
+func (s *Server) closeResult(dst []byte, r *request) []byte {
+	if r.modern {
+		return append(dst, s.wire.tail...)
+	}
+	return append(dst, '}')
+}
+
+// discover serves server/discover.
+func (s *Server) discover(_ context.Context, _ *request, dst []byte) ([]byte, error) {
+	return append(dst, s.wire.discover...), nil
+}

@@ -1,0 +1,61 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// params are the members of a request's params, or of an object in them, by name.
+type params map[string]json.RawMessage
+
+// object splits the object raw. where names it in errors.
+func object(where string, raw json.RawMessage) (params, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	if raw[0] != '{' {
+		return nil, invalid("%s must be an object", where)
+	}
+	p, err := jsonrpc.Members(raw)
+	if err != nil {
+		return nil, invalid("%s: %v", where, err)
+	}
+	return p, nil
+}
+
+// object returns an optional member that must be an object, nil if there is none.
+func (p params) object(name, where string) (params, error) {
+	return object(where, p[name])
+}
+
+// text returns an optional member that must be a string. where names it in errors.
+func (p params) text(name, where string) (value string, ok bool, err error) {
+	raw, ok := p[name]
+	if !ok {
+		return "", false, nil
+	}
+	value, ok = text(raw)
+	if !ok {
+		return "", false, invalid("%s must be a string", where)
+	}
+	return value, true, nil
+}
+
+// text decodes a JSON string of a message that was found valid.
+func text(raw json.RawMessage) (string, bool) {
+	if raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// invalid is the error of a malformed parameter.
+func invalid(format string, args ...any) error {
+	return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params: "+format, args...)
+}

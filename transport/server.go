@@ -1,0 +1,92 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+// Catalogue is what can be listed and read. Its methods may be called from any goroutine.
+type Catalogue interface {
+	// List returns a page of resources; a nil cursor asks for the first. A cursor no page handed out is
+	// [mcp.ErrBadCursor].
+	List(ctx context.Context, cursor *string) (mcp.ResourcePage, error)
+	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. It calls
+	// reserve once it knows the size in bytes and before it reads any of them, and returns its error if there is one.
+	// reserve waits for memory; a further call takes the place of the one before. A nil reserve means that there is no
+	// budget.
+	Read(ctx context.Context, uri string, reserve func(ctx context.Context, size int64) error) (mcp.Contents, error)
+	// Templates returns the URI templates. It does not block.
+	Templates() []mcp.ResourceTemplate
+	// Resolve returns every key a URI can mean, or a *[mcp.NotFoundError]. It does not block.
+	Resolve(uri string) (keys []string, err error)
+	// Baseline notes the present state of what the keys name, so that a later change can be told from none.
+	Baseline(ctx context.Context, keys []string)
+}
+
+// Options configure a [Server]. The zero value of each field is ready to use.
+type Options struct {
+	// Info names the program to clients. The default name is mcp-fsserve, the default version devel.
+	Info mcp.Implementation
+	// Instructions tell a model what the server is for. The default describes a server of directories.
+	Instructions string
+	// TTL is how long clients may take a list or a read for fresh without asking. The default is 0: not at all.
+	TTL time.Duration
+	// MaxURIs is how many different URIs one listen, or one legacy session, may subscribe to. The default is 10,000.
+	MaxURIs int
+	// MaxLine is the length in bytes of the longest line read from a pipe. The default is 4 MiB.
+	MaxLine int
+	// MaxInFlight is how many requests of one pipe are worked on at a time. The default is 64.
+	MaxInFlight int
+	// MaxReadMemory is how many bytes all reads together may take, from before a file is read until its answer is
+	// written. Later reads wait. One that needs more than all of it runs alone. The default is 64 MiB.
+	MaxReadMemory int64
+	// Logger receives the causes of internal errors, which clients never see. The default discards them.
+	Logger *slog.Logger
+}
+
+// Server answers requests out of a catalogue and opens listens on a hub. It may serve any number of transports at once.
+type Server struct {
+	cat  Catalogue
+	hub  *listen.Hub
+	log  *slog.Logger
+	opts Options
+	wire preset
+	mem  *memory
+}
+
+// NewServer makes a server. A nil opts means the defaults.
+func NewServer(cat Catalogue, hub *listen.Hub, opts *Options) *Server {
+	if opts == nil {
+		opts = &Options{}
+	}
+	o := *opts
+	o.Info.Name = cmp.Or(o.Info.Name, "mcp-fsserve")
+	o.Info.Version = cmp.Or(o.Info.Version, "devel")
+	o.Instructions = cmp.Or(o.Instructions, instructions)
+	o.TTL = max(o.TTL, 0) // "Servers MUST provide a ttlMs value that is >= 0" (server/utilities/caching)
+	if o.MaxURIs <= 0 {
+		o.MaxURIs = 10_000
+	}
+	if o.MaxLine <= 0 {
+		o.MaxLine = 4 << 20
+	}
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = 64
+	}
+	if o.MaxReadMemory <= 0 {
+		o.MaxReadMemory = 64 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Server{cat: cat, hub: hub, log: o.Logger, opts: o, wire: newPreset(&o), mem: newMemory(o.MaxReadMemory)}
+}
+
+const instructions = "The files of a directory are served as resources. resources/list names them, page by page; " +
+	"resources/read returns one by its URI. A directory's URI, ending in /, can be read as well: it lists its children. " +
+	"Subscribe to the URIs you depend on to learn when they change: a file for itself, a directory for everything beneath it."

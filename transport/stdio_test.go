@@ -1,0 +1,667 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestBlockedRequestDelaysNoOther(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		for i := range 63 {
+			c.send(read(fmt.Sprint(100+i), a))
+		}
+		c.send(read("1", b), modern("2", "resources/list", ""), listenTo("3", onlyA), modern("4", "server/discover", ""))
+		if got := c.frames(); len(got) != 4 {
+			t.Errorf("got %q", raws(got))
+		}
+		close(gate)
+		if got := c.frames(); len(got) != 63 {
+			t.Errorf("%d answers", len(got))
+		}
+	})
+}
+
+func TestWorkInFlightIsBounded(t *testing.T) {
+	serveWith(t, &Options{MaxInFlight: 2}, newFakeCatalogue, func(t *testing.T, c *client) {
+		gate := make(chan struct{})
+		c.cat.block[a], c.cat.deaf = gate, true
+		for i := range 5 {
+			c.send(read(fmt.Sprint(i), a))
+		}
+		if c.cat.busy() != 2 {
+			t.Errorf("%d reads are running", c.cat.busy())
+		}
+		// One running, one waiting: both are cancelled at once, the ids are free, but a deaf read keeps its place.
+		c.send(cancel("0"), cancel("2"), modern("0", "server/discover", ""), modern("2", "server/discover", ""))
+		if got := c.frames(); len(got) != 2 || c.cat.busy() != 2 {
+			t.Errorf("got %q, %d running", raws(got), c.cat.busy())
+		}
+		close(gate)
+		if got := c.frames(); len(got) != 3 {
+			t.Errorf("got %q", raws(got))
+		}
+	})
+}
+
+// An output that takes nothing: reading pauses at last, and the end of input is seen all the same.
+func TestStalledOutputBoundsWhatIsAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, nil, newFakeCatalogue())
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		line := strings.Repeat("x", 1<<20) + "\n"
+		sent := make(chan int, 1)
+		go func() {
+			n := 0
+			for ; n < 48; n++ {
+				if _, err := io.WriteString(c.in, line); err != nil {
+					break
+				}
+			}
+			sent <- n
+		}()
+		synctest.Wait()
+		select {
+		case n := <-sent:
+			t.Errorf("accepted all %d", n)
+			sent <- n
+		default:
+		}
+		close(stall)
+		if n := <-sent; n != 48 {
+			t.Errorf("accepted %d", n)
+		}
+		if got := c.frames(); len(got) != 48 {
+			t.Errorf("%d answers", len(got))
+		}
+		c.close()
+	})
+}
+
+// The end of input is seen although nothing more is accepted, with 24 MiB of requests unanswered.
+func TestEndOfInputIsSeenWhileReadingPauses(t *testing.T) {
+	for name, line := range map[string]string{"few long lines": strings.Repeat("x", 1<<20), "many short lines": strings.Repeat("x\n", 1<<19)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := connect(t, nil, newFakeCatalogue())
+				c.send(listenTo(`"l"`, onlyA))
+				c.frames()
+				stall := make(chan struct{})
+				c.out.setStall(stall)
+				before := liveBytes()
+				n := 23
+				if strings.Contains(line, "\n") {
+					n = 6
+				}
+				for range n {
+					if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				if grown := liveBytes() - before; grown > 64<<20 {
+					t.Errorf("%d bytes are kept", grown)
+				}
+				start := time.Now()
+				c.close()
+				if d := time.Since(start); d >= 2*time.Second {
+					t.Errorf("took %v", d)
+				}
+				close(stall)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// What had been read ahead when the input ended is answered all the same, once the output takes it.
+func TestWhatWasReadAheadIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, nil, newFakeCatalogue())
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		const n = 20_000
+		for i := range n {
+			if _, err := io.WriteString(c.in, legacy(fmt.Sprint(i), "ping", "")+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := io.WriteString(c.in, initialize(`"i"`, "2025-11-25")+"\n"+listenTo(`"l"`, onlyA)); err != nil {
+			t.Fatal(err)
+		}
+		c.in.Close()
+		after(100 * time.Millisecond)
+		close(stall)
+		start := time.Now()
+		c.wait()
+		if d := time.Since(start); d != 0 {
+			t.Errorf("took %v", d)
+		}
+		got := c.frames()
+		if len(got) != n+3 || !slices.Contains(raws(got), completed(`"l"`)) {
+			t.Errorf("%d answers", len(got))
+		}
+	})
+}
+
+// A cancellation that comes during the end is heeded: nothing is owed any more.
+func TestCancellationDuringTheEnd(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := connect(t, nil, newFakeCatalogue())
+			c.cat.block[a] = make(chan struct{})
+			if batch {
+				c.ask(initialize("0", "2025-03-26"))
+				c.send(batchOf("r", 1, a))
+			} else {
+				c.send(read(`"r0"`, a))
+			}
+			start := time.Now()
+			c.stop()
+			synctest.Wait()
+			c.send(cancel(`"r0"`))
+			c.wait()
+			if d := time.Since(start); d != 0 {
+				t.Errorf("took %v", d)
+			}
+			c.nothing()
+		})
+	}
+}
+
+// A batch that arrives as the end does is accepted as a whole or not at all: half of one would never be complete.
+func TestBatchIsNotCutByTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := stepped(t, newFakeCatalogue(), io.Discard)
+		p.receive([]byte(initialize("0", "2025-03-26")))
+		p.turn(t)
+		work := p.f.work
+		p.f.work = func(c *call) {
+			p.f.advance(phaseClosed)
+			work(c)
+		}
+		p.receiveBatch([]byte(batchOf("r", 3, a)))
+		p.turn(t)
+		if p.f.owed != 0 {
+			t.Errorf("%d answers are owed", p.f.owed)
+		}
+		p.receiveBatch([]byte(batchOf("r", 3, a)))
+		if p.f.owed != 0 {
+			t.Errorf("%d answers are owed", p.f.owed)
+		}
+	})
+}
+
+// Work that heeds its context, in its own time, is waited for even when its answer comes too late.
+func TestWorkThatHeedsItsContextIsWaitedFor(t *testing.T) {
+	for _, takes := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			cat := newFakeCatalogue()
+			cat.block[a], cat.linger = make(chan struct{}), takes
+			c := connect(t, nil, cat)
+			c.send(read("1", a))
+			start := time.Now()
+			c.close()
+			if d := time.Since(start); d >= time.Second {
+				t.Errorf("took %v", d)
+			}
+			if left := c.cat.busy() != 0; left != (takes == time.Hour) {
+				t.Errorf("work that takes %v: left behind is %v", takes, left)
+			}
+			after(takes)
+		})
+	}
+}
+
+func TestStalledOutputDoesNotKeepTheServer(t *testing.T) {
+	for name, end := range map[string]func(c *client){
+		"input":   func(c *client) { c.in.Close() },
+		"context": func(c *client) { c.stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := connect(t, nil, newFakeCatalogue())
+				stall := make(chan struct{})
+				c.out.setStall(stall)
+				c.send(listenTo(`"l"`, onlyA), initialize(`"i"`, "2025-11-25"))
+				for i := range 5000 {
+					if _, err := io.WriteString(c.in, read(fmt.Sprint(i), a)+"\n"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				after(time.Hour) // otherwise it is waited for
+				select {
+				case err := <-c.done:
+					t.Fatalf("left: %v", err)
+				default:
+				}
+				start := time.Now()
+				end(c)
+				c.wait()
+				if d := time.Since(start); d >= 2*time.Second {
+					t.Errorf("took %v", d)
+				}
+				if c.hub.Len() != 0 {
+					t.Error("streams are left")
+				}
+				close(stall)
+				synctest.Wait()
+				if c.out.writes > 1 {
+					t.Errorf("%d writes after leaving", c.out.writes)
+				}
+			})
+		})
+	}
+}
+
+func TestBlockedRequestDoesNotKeepTheServer(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := connect(t, nil, newFakeCatalogue())
+			gate := make(chan struct{})
+			c.cat.block[a], c.cat.deaf = gate, deaf
+			c.send(read("1", a), listenTo("2", onlyA), read("3", b))
+			c.frames()
+			start := time.Now()
+			c.close()
+			if d := time.Since(start); d >= time.Second {
+				t.Errorf("took %v", d)
+			}
+			got := c.frames()
+			if got[0].raw != completed("2") {
+				t.Errorf("got %q", raws(got))
+			}
+			if deaf {
+				if len(got) != 1 {
+					t.Errorf("got %q", raws(got))
+				}
+			} else {
+				got[1].wantError(t, "1", -32603, "shutting down")
+			}
+			close(gate)
+		})
+	}
+}
+
+func TestSlowRequestIsAnsweredAfterTheEndOfInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, &Options{MaxInFlight: 1}, newFakeCatalogue())
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		c.cat.slowBaseline = gate
+		c.send(read("1", a), listenTo("2", onlyA), read("3", b))
+		c.in.Close()
+		after(500 * time.Millisecond)
+		c.nothing()
+		close(gate)
+		c.wait()
+		got := c.frames()
+		if len(got) != 4 || got[0].Result == nil || slices.Index(raws(got), acknowledged("2", onlyA)) > slices.Index(raws(got), completed("2")) {
+			t.Errorf("got %q", raws(got))
+		}
+	})
+}
+
+func TestEndOfContextAnswersAndCompletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, nil, newFakeCatalogue())
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		c.send(initialize("0", "2025-11-25"), read("1", a), listenTo("2", onlyA))
+		c.frames()
+		c.stop()
+		c.raw(completed("2"))
+		if _, err := io.WriteString(c.in, read("9", b)+"\n"); err != nil {
+			t.Error(err)
+		}
+		close(gate)
+		c.wait()
+		if f := c.only(); string(f.ID) != "1" || f.Result == nil {
+			t.Errorf("got %s", f.raw)
+		}
+	})
+}
+
+func TestBrokenOutputActsLikeTheEndOfInput(t *testing.T) {
+	other := errors.New("no space")
+	for _, failure := range []error{syscall.EPIPE, &os.PathError{Op: "write", Path: "out", Err: syscall.EPIPE}, io.ErrClosedPipe, os.ErrClosed, other} {
+		synctest.Test(t, func(t *testing.T) {
+			c := connect(t, nil, newFakeCatalogue())
+			c.cat.block[a] = make(chan struct{})
+			c.send(listenTo("1", onlyA), read("2", a))
+			c.out.mu.Lock()
+			c.out.err = failure
+			c.out.mu.Unlock()
+			c.send(read("3", b))
+			if err := <-c.done; (failure == other) != (err != nil) || err != nil && !errors.Is(err, other) {
+				t.Errorf("%v: returned %v", failure, err)
+			}
+			if c.hub.Len() != 0 || c.cat.busy() != 0 {
+				t.Errorf("%d streams, %d reads are left", c.hub.Len(), c.cat.busy())
+			}
+			c.stop()
+		})
+	}
+}
+
+func TestInputErrorIsReturnedAfterTheAnswers(t *testing.T) {
+	other := errors.New("input/output error")
+	for _, failure := range []error{other, io.ErrClosedPipe, os.ErrClosed} {
+		var out sink
+		in := io.MultiReader(strings.NewReader(read("1", a)+"\n"), failingReader{failure})
+		err := NewServer(newFakeCatalogue(), listen.NewHub(nil), nil).ServeStdio(t.Context(), in, &out)
+		if (failure == other) != (err != nil) || err != nil && !errors.Is(err, other) {
+			t.Errorf("%v: returned %v", failure, err)
+		}
+		if len(parseFrames(t, out.data)) != 1 {
+			t.Errorf("wrote %q", out.data)
+		}
+	}
+}
+
+type failingReader struct{ err error }
+
+func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestUnknownFirstMessageNeverEndsTheSession(t *testing.T) {
+	for _, first := range []string{"nonsense", "{}", "[]", modern("1", "nonsense", ""), legacy("1", "nonsense", ""), legacy("1", "ping", ""),
+		`{"jsonrpc":"2.0","method":"nonsense"}`, strings.Repeat("[", 100000), "GET / HTTP/1.1\r", `{"jsonrpc":"2.0","id":1,"result":1}`} {
+		serve(t, func(t *testing.T, c *client) {
+			c.send(first)
+			c.frames()
+			if f := c.ask(modern("1", "server/discover", "")); f.Result == nil {
+				t.Errorf("after %.40q: %s", first, f.raw)
+			}
+		})
+	}
+}
+
+func TestBothErasOnOnePipe(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		c.ask(modern("1", "server/discover", ""))
+		c.ask(initialize("2", "2025-06-18"))
+		c.send(listenTo("3", `"resourcesListChanged":true`))
+		c.frames()
+		c.hub.Publish(listen.Change{List: true})
+		if got := c.frames(); len(got) != 2 {
+			t.Errorf("got %q", raws(got))
+		}
+		c.ask(read("4", "test://root/none")).wantError(t, "4", -32602)
+		c.ask(legacy("5", "resources/read", `"uri":"test://root/none"`)).wantError(t, "5", -32002)
+		c.ask(modern("6", "ping", "")).wantError(t, "6", -32601)
+	})
+}
+
+func TestAnswerToInitializePrecedesItsNotifications(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		c.send(modern("0", "server/discover", ""))
+		for i := range 20 {
+			c.send(modern(fmt.Sprint(i+1), "server/discover", ""))
+		}
+		c.send(initialize("99", "2025-11-25"), cancel("99")) // "The initialize request MUST NOT be cancelled"
+		c.hub.Publish(listen.Change{List: true})
+		c.out.setStall(nil)
+		close(stall)
+		got := c.frames()
+		if len(got) != 23 || string(got[21].ID) != "99" || got[22].Method != "notifications/resources/list_changed" {
+			t.Errorf("got %q", raws(got))
+		}
+	})
+}
+
+func TestSecondInitializeReplacesTheFirst(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		c.ask(initialize("1", "2025-03-26"))
+		c.ask(legacy("2", "resources/subscribe", `"uri":"`+a+`"`))
+		c.ask(initialize("3", "2025-11-25"))
+		c.hub.Publish(listen.Change{Keys: []string{a}, List: true})
+		if f := c.only(); f.Method != "notifications/resources/list_changed" {
+			t.Errorf("got %s", f.raw)
+		}
+		if c.hub.Len() != 1 {
+			t.Errorf("%d streams", c.hub.Len())
+		}
+	})
+}
+
+func TestPacedStreamsAreAskedAgain(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		c.send(listenTo("1", onlyA), listenTo("2", `"resourcesListChanged":true`))
+		c.frames()
+		changed := listen.Change{Keys: []string{a}, List: true}
+		start := time.Now()
+		c.hub.Publish(changed)
+		if got := c.frames(); len(got) != 2 {
+			t.Errorf("got %q", raws(got))
+		}
+		c.hub.Publish(changed)
+		c.hub.Publish(changed)
+		c.nothing()
+		after(49 * time.Millisecond)
+		c.nothing()
+		after(time.Millisecond)
+		c.raw(updated("1", a))
+		c.hub.Publish(changed)
+		c.send(cancel("1")) // a cancelled stream whose time comes says nothing
+		after(449 * time.Millisecond)
+		c.nothing()
+		after(time.Millisecond)
+		c.raw(listChanged("2"))
+		if d := time.Since(start); d != 500*time.Millisecond {
+			t.Errorf("after %v", d)
+		}
+		after(time.Hour)
+		c.nothing()
+	})
+}
+
+func TestAnswersAndStreamsTakeTurns(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		var uris, keys []string
+		for i := range 200 {
+			uris = append(uris, fmt.Sprintf("%q", fmt.Sprintf("test://root/%d", i)))
+			keys = append(keys, fmt.Sprintf("test://root/%d", i))
+		}
+		c.send(listenTo(`"busy"`, `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`), listenTo(`"calm"`, onlyA))
+		c.frames()
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		c.send(modern(`"first"`, "server/discover", ""))
+		for i := range 50 {
+			c.send(modern(fmt.Sprint(i), "server/discover", ""))
+		}
+		c.hub.Publish(listen.Change{Keys: append(keys, a)})
+		c.out.setStall(nil)
+		close(stall)
+		position := map[string]int{}
+		for i, f := range c.frames() {
+			position[f.raw] = i
+			if string(f.ID) == "49" {
+				position["last answer"] = i
+			}
+		}
+		if p := position[updated(`"calm"`, a)]; p == 0 || p > 5 {
+			t.Errorf("the calm stream comes at %d", p)
+		}
+		if p := position["last answer"]; p > 105 {
+			t.Errorf("the last answer comes at %d", p)
+		}
+	})
+}
+
+func TestReadyFramesShareAWrite(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		c.send(modern(`"first"`, "server/discover", ""))
+		for i := range 20 {
+			c.send(read(fmt.Sprint(i), a))
+		}
+		c.cat.contents["test://root/large"] = mcp.Contents{Data: make([]byte, 1<<20)}
+		c.send(read(`"large"`, "test://root/large"), read(`"after"`, a))
+		c.out.setStall(nil)
+		close(stall)
+		if got := c.frames(); len(got) != 23 {
+			t.Errorf("%d answers", len(got))
+		}
+		if c.out.writes > 4 { // the first, most of the rest, the large one alone, what came later
+			t.Errorf("%d writes", c.out.writes)
+		}
+	})
+}
+
+func TestLimitsOfListens(t *testing.T) {
+	serveWith(t, &Options{MaxURIs: 2}, newFakeCatalogue, func(t *testing.T, c *client) {
+		c.ask(listenTo("1", `"resourceSubscriptions":["test://root/1","test://root/2","test://root/3"]`)).wantError(t, "1", -32602, "3 URIs", "limit is 2")
+		c.send(listenTo("1", `"resourceSubscriptions":["test://root/1","test://root/2","test://root/1"]`))
+		c.raw(acknowledged("1", `"resourceSubscriptions":["test://root/1","test://root/2"]`))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		in, w := io.Pipe()
+		c := &client{t: t, in: w, out: &sink{}, done: make(chan error, 1), stop: func() {}, hub: listen.NewHub(&listen.Options{MaxStreams: 1})}
+		go func() { c.done <- NewServer(newFakeCatalogue(), c.hub, nil).ServeStdio(t.Context(), in, c.out) }()
+		c.send(listenTo("1", onlyA))
+		c.frames()
+		c.ask(listenTo("2", onlyA)).wantError(t, "2", -32603, "too many open listens")
+		c.ask(initialize("3", "2025-11-25")).wantError(t, "3", -32603, "too many open listens")
+		c.send(cancel("1"), listenTo("2", onlyA))
+		c.raw(acknowledged("2", onlyA))
+		c.close()
+	})
+}
+
+func TestListenTakesABaselineFirst(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		c.send(listenTo("1", `"resourceSubscriptions":["`+a+`","test://root/dir/"]`), listenTo("2", `"resourcesListChanged":true`))
+		if got := fmt.Sprint(c.cat.baselines); got != "[["+a+" test://root/dir]]" {
+			t.Errorf("baselines: %s", got)
+		}
+		c.frames()
+		c.hub.Publish(listen.Change{Keys: []string{"test://root/dir/x/y"}})
+		c.raw(updated("1", "test://root/dir/"))
+	})
+}
+
+func TestDuplicateIDs(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		c.send(read("1", a), listenTo("2", onlyA))
+		c.frames()
+		c.ask(read("1", b)).wantError(t, "1", -32600, "in flight")
+		c.ask(modern("1", "nonsense", "")).wantError(t, "1", -32600)
+		c.ask(listenTo("2", onlyA)).wantError(t, "2", -32600)
+		for _, id := range []string{`"1"`, `"\u0031"`} {
+			if f := c.ask(read(id, b)); string(f.ID) != id || f.Result == nil {
+				t.Errorf("got %s", f.raw)
+			}
+		}
+		// Two spellings of one string are one id.
+		c.send(read(`"s"`, a))
+		c.ask(read(`"\u0073"`, b)).wantError(t, `"\u0073"`, -32600)
+		close(gate)
+		if got := c.frames(); len(got) != 2 || got[0].Result == nil || got[1].Result == nil { // the first lives on
+			t.Errorf("got %q", raws(got))
+		}
+		c.hub.Publish(listen.Change{Keys: []string{a}})
+		c.raw(updated("2", a))
+	})
+}
+
+func TestParametersOfTheWrongType(t *testing.T) {
+	wrong := []string{"null", "1", "true", "[]", "{}", `"x"`}
+	for _, test := range []struct{ method, name, more, right, word string }{
+		{"resources/list", "cursor", `"cursor":%s`, `"`, "cursor"},
+		{"resources/templates/list", "cursor", `"cursor":%s`, `"`, "cursor"},
+		{"resources/read", "uri", `"uri":%s`, `"`, "uri"},
+		{"subscriptions/listen", "notifications", `"notifications":%s`, `{`, "notifications"},
+		{"subscriptions/listen", "toolsListChanged", `"notifications":{"toolsListChanged":%s}`, `t`, "toolsListChanged"},
+		{"subscriptions/listen", "resourcesListChanged", `"notifications":{"resourcesListChanged":%s}`, `t`, "resourcesListChanged"},
+		{"subscriptions/listen", "resourceSubscriptions", `"notifications":{"resourceSubscriptions":%s}`, `[`, "resourceSubscriptions"},
+		{"subscriptions/listen", "resourceSubscriptions[1]", `"notifications":{"resourceSubscriptions":["x",%s]}`, `"`, "resourceSubscriptions"},
+	} {
+		serve(t, func(t *testing.T, c *client) {
+			for _, value := range wrong {
+				if value[:1] == test.right {
+					continue
+				}
+				c.ask(modern("1", test.method, ","+fmt.Sprintf(test.more, value))).wantError(t, "1", -32602, test.word)
+			}
+		})
+	}
+	serve(t, func(t *testing.T, c *client) {
+		c.ask(modern("1", "subscriptions/listen", "")).wantError(t, "1", -32602, "notifications is missing")
+		c.ask(modern("1", "resources/read", "")).wantError(t, "1", -32602, "uri is missing")
+		c.ask(modern("1", "resources/read", `,"uri":"a","uri":"b"`)).wantError(t, "1", -32602, `"uri" occurs twice`)
+		for _, cursor := range []string{"", "x", "first"} {
+			c.ask(modern("1", "resources/list", `,"cursor":"`+cursor+`"`)).wantError(t, "1", -32602, "cursor", "list again")
+			c.ask(modern("1", "resources/templates/list", `,"cursor":"`+cursor+`"`)).wantError(t, "1", -32602, "cursor")
+		}
+		// White space is nobody's business.
+		if f := c.ask(` { "params" : { "uri" : "` + a + `" , ` + meta + ` } , "method" : "resources\/read", "id" : 1 , "jsonrpc" : "2.0" } `); f.Result == nil {
+			t.Errorf("got %s", f.raw)
+		}
+	})
+}
+
+// A round trip over the pipes a host makes: the bubble's are none.
+func TestRealPipes(t *testing.T) {
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inR.Close()
+	defer outW.Close()
+	cat := newFakeCatalogue()
+	cat.contents["test://root/large"] = mcp.Contents{Data: make([]byte, 1<<20)}
+	hub := listen.NewHub(nil)
+	done := make(chan error, 1)
+	go func() { done <- NewServer(cat, hub, nil).ServeStdio(context.Background(), inR, outW) }()
+	if _, err := io.WriteString(inW, listenTo("1", onlyA)+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(outR)
+	line, err := out.ReadString('\n')
+	if err != nil || line != acknowledged("1", onlyA)+"\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	hub.Publish(listen.Change{Keys: []string{a}})
+	if line, err = out.ReadString('\n'); err != nil || line != updated("1", a)+"\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	// The client takes no more: the large answer fails with EPIPE although the input stays open.
+	outR.Close()
+	if _, err := io.WriteString(inW, read("2", "test://root/large")+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("returned %v", err)
+	}
+	inW.Close()
+}

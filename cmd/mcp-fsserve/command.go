@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// program is what all commands of one invocation share.
+type program struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer // never fails
+
+	level  string // --log-level
+	format string // --log-format
+}
+
+// logger is made on use, so that an error in the flags themselves has a voice too.
+func (p *program) logger() *slog.Logger { return newLogger(p.stderr, p.format, p.level) }
+
+// command builds the command tree.
+func (p *program) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcp-fsserve [flags] DIR",
+		Short: "Serve a directory as MCP resources",
+		Long: `Serve a directory as MCP resources, on standard input and output, and tell each
+listener within milliseconds what changed.
+
+Hidden files, what .gitignore and .mcpignore files exclude, and credentials are
+not served. A directory called like a command is written ./list.`,
+		Example: `  mcp-fsserve ~/notes            what an MCP host starts
+  mcp-fsserve list ~/notes       what it would serve
+  mcp-fsserve listen ~/notes     what a listener is told, as it happens`,
+		Version: version(),
+		Args:    cobra.ArbitraryArgs, // judged by directory, which has better words
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := directory(cmd.CommandPath(), args, suggestions(cmd, args))
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), config{dir: dir}, p.stdin, p.stdout, p.logger())
+		},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Sprintf("%s --help shows the flags", cmd.CommandPath()), "%w", err)
+	})
+	flags := root.PersistentFlags()
+	flags.Var(&choice{&p.level, []string{"debug", "info", "warn", "error"}}, "log-level", "least level to log on standard error")
+	flags.Var(&choice{&p.format, []string{"text", "json"}}, "log-format", "how to log on standard error")
+	root.AddCommand(p.listCommand(), p.listenCommand())
+	return root
+}
+
+func (p *program) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [flags] DIR",
+		Short: "Print what would be served",
+		Long: `Print the path of every file that would be served, one a line, in the order of
+resources/list. A name that would garble the line is printed as a quoted string.`,
+		Example: `  mcp-fsserve list ~/notes
+  mcp-fsserve list . | wc -l`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := directory(cmd.CommandPath(), args, nil)
+			if err != nil {
+				return err
+			}
+			return list(cmd.Context(), config{dir: dir}, p.stdout, p.logger())
+		},
+	}
+}
+
+func (p *program) listenCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "listen [flags] DIR",
+		Short: "Print what a listener is told, as it happens",
+		Long: `Start this program as the server of DIR, listen to everything it serves, and
+print one line a fact:
+
+  live N resources    every listen is acknowledged: from here on nothing is missed
+  updated URI         a resource changed, appeared again or disappeared
+  list + URI          the list has gained a resource, which is listened to
+  list - URI          the list has lost a resource
+
+It ends on SIGINT and SIGTERM with status 0.`,
+		Example: `  mcp-fsserve listen ~/notes
+  mcp-fsserve listen --json ~/notes | jq -r 'select(.event == "updated").uri'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := directory(cmd.CommandPath(), args, nil)
+			if err != nil {
+				return err
+			}
+			server := []string{"--log-level=" + p.level, "--log-format=" + p.format, "--", dir}
+			return listenTo(cmd.Context(), server, newFacts(p.stdout, asJSON), p.stderr, p.logger())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// suggestions are the commands that a mistyped word may have meant.
+func suggestions(cmd *cobra.Command, args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.SuggestionsMinimumDistance <= 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	return cmd.SuggestionsFor(args[0])
+}
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value *string
+	words []string
+}
+
+func (c *choice) String() string { return *c.value }
+func (c *choice) Type() string   { return strings.Join(c.words, "|") }
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.words, word) {
+		last := len(c.words) - 1
+		return fmt.Errorf("must be %s or %s", strings.Join(c.words[:last], ", "), c.words[last])
+	}
+	*c.value = word
+	return nil
+}
+
+// release is set by the linker in release builds.
+var release string
+
+// version is the program's version, the toolchain's and the platform.
+func version() string {
+	return fmt.Sprintf("%s (%s, %s/%s)", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// programVersion is what the linker set, else what the module was fetched or checked out at.
+func programVersion() string {
+	if release != "" {
+		return release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/resources"
+)
+
+// list prints what a client that walks every page of resources/list is given.
+func list(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) error {
+	root, err := cfg.open(log)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.Load(ctx); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(stdout)
+	listed := 0
+	err = pages(ctx, resources.NewCatalogue(root), func(r mcp.Resource) error {
+		listed++
+		_, err := out.WriteString(printable(r.Name) + "\n")
+		return err
+	})
+	if err == nil {
+		err = out.Flush()
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // the reader, such as head, has seen enough
+	}
+	if err == nil && listed == 0 {
+		log.Warn("nothing is served", hintKey, "hidden files, ignored files and credentials are left out")
+	}
+	return err
+}
+
+// pages calls visit for every resource, in the order of the list.
+func pages(ctx context.Context, c *resources.Catalogue, visit func(mcp.Resource) error) error {
+	var cursor *string
+	for {
+		page, err := c.List(ctx, cursor)
+		if err != nil {
+			return err
+		}
+		for _, r := range page.Resources {
+			if err := visit(r); err != nil {
+				return err
+			}
+		}
+		if page.NextCursor == "" {
+			return nil
+		}
+		cursor = &page.NextCursor
+	}
+}
+
+// printable quotes a name that would not stay on its line, or would read as a quoted one.
+func printable(name string) string {
+	if strings.HasPrefix(name, `"`) || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -1,0 +1,34 @@
+// Command mcp-fsserve serves a directory as MCP resources and tells each listener, within milliseconds, what changed.
+//
+// Standard output carries answers only: protocol frames when serving, lines or JSON otherwise. Everything said to
+// people goes to standard error, in one voice: "mcp-fsserve: lower case, no full stop", with a hint on a line of its
+// own when the reader can do something about it. The exit status is 0 after a clean end (end of input, SIGINT and
+// SIGTERM included), 1 after a failure, 2 after wrong usage.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// A reader that goes away must show as an error of the write, so that every stream can still be ended in order.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: deaf{stderr}, level: "warn", format: "text"}
+	root := p.command()
+	root.SetArgs(append([]string{}, args...)) // never nil, which would mean os.Args
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(p.stderr)
+	return p.exit(root.ExecuteContext(ctx))
+}

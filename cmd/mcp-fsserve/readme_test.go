@@ -1,0 +1,258 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// readme is README.md with a copy of what it works on. Its commands run in the repository, but on the copy.
+type readme struct {
+	t      *testing.T
+	work   string   // holds testdata/tree and bin
+	blocks []string // the text of fenced blocks, by language: "console\n..." or "json\n..."
+}
+
+func openReadme(t *testing.T) *readme {
+	text, err := os.ReadFile("../../README.md")
+	must(t, err)
+	r := &readme{t: t, work: t.TempDir()}
+	for _, m := range regexp.MustCompile("(?ms)^```(\\w+\n.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		r.blocks = append(r.blocks, m[1])
+	}
+	must(t, os.CopyFS(filepath.Join(r.work, "testdata", "tree"), os.DirFS("../../testdata/tree")))
+	return r
+}
+
+// consoles returns the blocks of commands and their output.
+func (r *readme) consoles() (all []console) {
+	for _, block := range r.blocks {
+		if text, ok := strings.CutPrefix(block, "console\n"); ok {
+			all = append(all, parseConsole(text))
+		}
+	}
+	return all
+}
+
+// console is what a user types and what comes of it, in turn.
+type console []exchange
+
+type exchange struct {
+	typed   string // with its prompts
+	command string
+	output  string
+}
+
+// parseConsole splits at the prompts: "$ " begins a command and "> " goes on with it.
+func parseConsole(text string) (c console) {
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			c = append(c, exchange{typed: line, command: command})
+			continue
+		}
+		last := &c[len(c)-1]
+		if more, ok := strings.CutPrefix(line, "> "); ok && last.output == "" {
+			last.typed += line
+			last.command += more
+		} else {
+			last.output += line
+		}
+	}
+	return c
+}
+
+// here is where README.md says its reader has the repository.
+const here = "/home/you/mcp-fsserve/"
+
+// shell prepares a command of README.md: in the repository, but for the tree, with what go install installs at hand.
+func (r *readme) shell(script string) *exec.Cmd {
+	tree := filepath.Join(r.work, "testdata", "tree")
+	script = strings.NewReplacer(`'"$PWD"'/testdata/tree`, tree, "testdata/tree", tree).Replace(script)
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = "../.."
+	bin := filepath.Join(r.work, "bin")
+	cmd.Env = append(os.Environ(), "GOBIN="+bin, "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+var (
+	anyTime    = regexp.MustCompile(`"lastModified":"[^"]*"`)
+	anyVersion = regexp.MustCompile(`"name":"mcp-fsserve","version":"[^"]*"`)
+)
+
+// same replaces what differs from one machine to another by what README.md shows.
+func (r *readme) same(output string) string {
+	output = strings.ReplaceAll(output, r.work+"/", here)
+	output = anyTime.ReplaceAllString(output, `"lastModified":"2026-07-28T09:00:00Z"`)
+	return anyVersion.ReplaceAllString(output, `"name":"mcp-fsserve","version":"devel"`)
+}
+
+// TestReadmeCommandsDoWhatItSays runs every console block. The first three are one story, told in two terminals.
+func TestReadmeCommandsDoWhatItSays(t *testing.T) {
+	r := openReadme(t)
+	consoles := r.consoles()
+	if len(consoles) < 4 {
+		t.Fatalf("README.md has %d console blocks", len(consoles))
+	}
+	r.tellListening(consoles[0], consoles[1])
+	for _, c := range consoles[2:] {
+		r.run(c)
+	}
+}
+
+// tellListening starts the listener of the first block, does what the second does in another terminal, and compares
+// the facts of the first, which come in no order across commands.
+func (r *readme) tellListening(listener, other console) {
+	t := r.t
+	facts := strings.SplitAfter(strings.TrimSuffix(listener[0].output, "\n"), "\n")
+	cmd := r.shell("exec " + listener[0].command) // so that the interrupt is for the listener alone
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	cmd.Stderr = os.Stderr
+	must(t, cmd.Start())
+	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(out)
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+	}()
+	take := func() string {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatal("the listener ended")
+			}
+			return r.same(line)
+		case <-time.After(5 * patience): // go run may have to build everything
+			t.Fatal("the listener says nothing")
+		}
+		return ""
+	}
+	if got, want := take(), strings.TrimSuffix(facts[0], "\n"); got != want {
+		t.Errorf("the listener began with %q, want %q", got, want)
+	}
+	r.run(other)
+	missing := map[string]bool{}
+	told := map[string]bool{} // what may be told again: on a busy machine a shell's redirection is two changes
+	for _, fact := range facts[1:] {
+		fact = strings.TrimSuffix(fact, "\n")
+		missing[fact] = true
+		told["updated "+fact[strings.LastIndexByte(fact, ' ')+1:]] = true
+	}
+	for len(missing) > 0 {
+		line := take()
+		if !missing[line] && !told[line] {
+			t.Errorf("the listener said %s", line)
+		}
+		delete(missing, line)
+	}
+	must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)) // as a terminal does
+	for line := range lines {
+		if !told[r.same(line)] {
+			t.Errorf("the listener also said %s", line)
+		}
+	}
+	_ = cmd.Wait() // go run ends with status 1 after an interrupt, whatever its program does
+}
+
+// run runs the commands of one block in one shell and compares the output of each, whose lines may come in any order
+// where they are answers.
+func (r *readme) run(c console) {
+	const mark = "--end of a command--\n"
+	var script strings.Builder
+	for i := range c {
+		if c[i].command == "go test ./...\n" { // is running now
+			c[i].command = ":\n"
+			c[i].output = ""
+		}
+		script.WriteString(c[i].command + "echo '" + strings.TrimSuffix(mark, "\n") + "'\n")
+	}
+	var stderr strings.Builder
+	cmd := r.shell(script.String())
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || stderr.Len() > 0 {
+		r.t.Fatalf("%s%v\n%s", script.String(), err, stderr.String())
+	}
+	outputs := strings.Split(r.same(string(out)), mark)
+	for i, e := range c {
+		if *update {
+			r.replace(e.typed+e.output, e.typed+outputs[i])
+		} else if got, want := answersSorted(outputs[i]), answersSorted(r.same(e.output)); got != want {
+			r.t.Errorf("$ %sprints\n%sREADME.md says\n%s", e.command, got, want)
+		}
+	}
+}
+
+// replace changes README.md.
+func (r *readme) replace(old, new string) {
+	text, err := os.ReadFile("../../README.md")
+	must(r.t, err)
+	must(r.t, os.WriteFile("../../README.md", []byte(strings.Replace(string(text), old, new, 1)), 0o666))
+}
+
+func answersSorted(output string) string {
+	lines := strings.SplitAfter(output, "\n")
+	if strings.HasPrefix(output, "{") {
+		slices.Sort(lines)
+	}
+	return strings.Join(lines, "")
+}
+
+// TestReadmeConfigurationsStartTheServer reads the hosts' snippets and starts what each would start.
+func TestReadmeConfigurationsStartTheServer(t *testing.T) {
+	r := openReadme(t)
+	found := 0
+	for _, block := range r.blocks {
+		text, ok := strings.CutPrefix(block, "json\n")
+		if !ok {
+			continue
+		}
+		var snippet map[string]map[string]struct {
+			Type    string
+			Command string
+			Args    []string
+		}
+		must(t, json.Unmarshal([]byte(text), &snippet))
+		for _, key := range []string{"mcpServers", "servers"} {
+			for name, server := range snippet[key] {
+				found++
+				if filepath.Base(server.Command) != "mcp-fsserve" || len(server.Args) != 1 {
+					t.Fatalf("%s starts %s %q", name, server.Command, server.Args)
+				}
+				r.answers(server.Args[0])
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("README.md has %d configurations", found)
+	}
+}
+
+// answers starts a server as a host does and expects it to answer initialize.
+func (r *readme) answers(dir string) {
+	t := r.t
+	t.Setenv("HOME", r.work)
+	must(t, os.MkdirAll(filepath.Join(r.work, "notes"), 0o777))
+	dir = strings.NewReplacer("${workspaceFolder}/docs", filepath.Join(r.work, "notes"), "/home/you", r.work).Replace(dir)
+	stdin := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+	var stdout strings.Builder
+	if status := run(t.Context(), []string{dir}, stdin, &stdout, io.Discard); status != 0 || !strings.Contains(stdout.String(), `"protocolVersion":"2025-11-25"`) {
+		t.Errorf("mcp-fsserve %s: status %d, %s", dir, status, stdout.String())
+	}
+}

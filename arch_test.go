@@ -1,0 +1,198 @@
+// Package mcpfsserve_test asserts what holds for the module as a whole: which package may import which, that each
+// says its job in one package comment, and that the documents name what is there.
+package mcpfsserve_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mcp-fsserve/mcp-fsserve"
+
+// allowed is the import line: for each package, everything outside the standard library that its shipped files may
+// import. An event goes from watcher to resources to listen to transport; no import runs back along its path.
+var allowed = map[string][]string{
+	"internal/jsonrpc": {},
+	"internal/mcp":     {},
+	"watcher":          {"github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
+	"resources":        {"watcher", "internal/mcp", "github.com/gobwas/glob", "golang.org/x/sys/unix"},
+	"listen":           {"internal/jsonrpc"},
+	"transport":        {"listen", "internal/jsonrpc", "internal/mcp", "golang.org/x/sync/semaphore"},
+	"cmd/mcp-fsserve": {"watcher", "resources", "listen", "transport", "internal/jsonrpc", "internal/mcp",
+		"github.com/spf13/cobra"},
+}
+
+// source is one shipped package: all its Go files but tests, for every platform.
+type source struct {
+	imports  map[string][]string // by import path, the files that import it
+	comments []string            // files with a package comment
+}
+
+func sources(t *testing.T) map[string]*source {
+	t.Helper()
+	all := map[string]*source{}
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || isModule(name)) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(name))
+		if all[dir] == nil {
+			all[dir] = &source{imports: map[string][]string{}}
+		}
+		return all[dir].add(filepath.ToSlash(name), file)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// isModule reports whether dir is the root of a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return dir != "." && err == nil
+}
+
+func (s *source) add(name string, file *ast.File) error {
+	if file.Doc != nil {
+		s.comments = append(s.comments, name)
+	}
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		s.imports[imported] = append(s.imports[imported], name)
+	}
+	return nil
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for dir, s := range sources(t) {
+		may, known := allowed[dir]
+		if !known {
+			t.Errorf("package %s has no place in the import line", dir)
+			continue
+		}
+		for imported, files := range s.imports {
+			short := strings.TrimPrefix(imported, module+"/")
+			if isStandard(imported) || slices.Contains(may, short) {
+				continue
+			}
+			t.Errorf("%s must not import %s (%s)", dir, short, strings.Join(files, ", "))
+		}
+	}
+}
+
+// isStandard reports whether an import path is one of the standard library: only those have no dot in their first
+// segment.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestEveryPackageHasOneComment(t *testing.T) {
+	found := sources(t)
+	for dir := range allowed {
+		s := found[dir]
+		if s == nil {
+			t.Errorf("package %s is gone", dir)
+			continue
+		}
+		if len(s.comments) != 1 {
+			t.Errorf("%s has %d package comments %v, want 1", dir, len(s.comments), s.comments)
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text := read(t, "ARCHITECTURE.md")
+	for dir := range allowed {
+		if !strings.Contains(text, "`"+dir+"/`") && !strings.Contains(text, "`"+dir+"`") {
+			t.Errorf("ARCHITECTURE.md does not name %s", dir)
+		}
+	}
+}
+
+// TestArchitectureGivesAReasonForEveryDependency compares the table of dependencies with go.mod's direct requirements
+// and tools.
+func TestArchitectureGivesAReasonForEveryDependency(t *testing.T) {
+	_, table, found := strings.Cut(read(t, "ARCHITECTURE.md"), "\n## Dependencies\n")
+	if !found {
+		t.Fatal("ARCHITECTURE.md has no section on dependencies")
+	}
+	table, _, _ = strings.Cut(table, "\n## ")
+	var named []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| \\S").FindAllStringSubmatch(table, -1) {
+		named = append(named, m[1])
+	}
+	var required []string
+	for _, line := range strings.Split(read(t, "go.mod"), "\n") {
+		fields := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(fields) == 2 && strings.HasPrefix(fields[1], "v") {
+			required = append(required, fields[0])
+		}
+		if len(fields) == 1 && strings.Contains(line, "/cmd/") { // of the block of tools
+			required = append(required, fields[0])
+		}
+	}
+	slices.Sort(named)
+	slices.Sort(required)
+	if !slices.Equal(named, required) {
+		t.Errorf("ARCHITECTURE.md explains\n%s\ngo.mod has\n%s", strings.Join(named, "\n"), strings.Join(required, "\n"))
+	}
+}
+
+// TestDocumentsLinkToWhatIsThere follows the relative links and the `paths/in/code` of the documents.
+func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	documents, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	file := regexp.MustCompile("`((?:[\\w.-]+/)+(?:[\\w.-]+\\.\\w+)?)`") // but no method, such as resources/list
+	for _, document := range documents {
+		text := read(t, document)
+		for _, m := range append(link.FindAllStringSubmatch(text, -1), file.FindAllStringSubmatch(text, -1)...) {
+			target := m[1]
+			if first, _, _ := strings.Cut(target, "/"); strings.Contains(first, ".") && first != ".ci" {
+				continue // a module path
+			}
+			if _, err := os.Stat(path.Clean(target)); err != nil {
+				t.Errorf("%s names %s, which is not there", document, target)
+			}
+		}
+	}
+}

@@ -163,6 +163,7 @@ type sink struct {
 	writes int
 	// largest is the longest write in bytes.
 	largest int
+	last    time.Time     // when something was written
 	err     error         // returned by every write
 	stall   chan struct{} // writes wait until it is closed; nil: they do not
 	pause   time.Duration // how long each write takes
@@ -185,8 +186,15 @@ func (s *sink) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	s.data = append(s.data, p...)
 	s.writes++
+	s.last = time.Now()
 	s.largest = max(s.largest, len(p))
 	return len(p), nil
+}
+
+func (s *sink) lastWrite() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 func (s *sink) setStall(c chan struct{}) {
@@ -200,6 +208,7 @@ type client struct {
 	t    *testing.T
 	cat  *fakeCatalogue
 	hub  *listen.Hub
+	mem  *memory
 	in   *io.PipeWriter
 	out  *sink
 	stop context.CancelFunc
@@ -233,6 +242,7 @@ func connect(t *testing.T, opts *Options, cat *fakeCatalogue) *client {
 		hub: listen.NewHub(nil),
 	}
 	s := NewServer(cat, c.hub, opts)
+	c.mem = s.mem
 	go func() { c.done <- s.ServeStdio(ctx, in, c.out) }()
 	t.Cleanup(func() { w.Close(); in.Close() })
 	return c

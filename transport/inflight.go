@@ -3,6 +3,7 @@ package transport
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -41,6 +42,7 @@ type inflight struct {
 	weight  int                   // bytes of calls in flight
 	ready   int                   // bytes of answers to be written
 	partial int                   // bytes of answers that wait for the rest of their batches
+	stored  time.Time             // when a call was last answered
 }
 
 // phase is how far the end has come. It only grows.
@@ -179,6 +181,7 @@ func (f *inflight) store(c *call, frame *[]byte) (ready bool) {
 		f.dismissLocked(c)
 		return false
 	}
+	f.stored = time.Now()
 	if c.state == working {
 		defer f.retireLocked(c)
 	}
@@ -450,6 +453,13 @@ func (f *inflight) drop() {
 	for c := f.nextLocked(true); c != nil; c = f.nextLocked(true) {
 		c.memory.release()
 	}
+}
+
+// lastAnswer is when a call was last answered.
+func (f *inflight) lastAnswer() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stored
 }
 
 // over reports whether nothing is accepted any more.

@@ -17,18 +17,21 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// How long after the end of input, or of the context, what happens. "Servers SHOULD exit promptly when their standard
-// input is closed" (basic/transports/stdio, "Shutdown"): within a second, within two if nobody takes the output.
+// How long nothing may progress after the end of input, or of the context, before what happens. "Servers SHOULD exit
+// promptly when their standard input is closed" (basic/transports/stdio, "Shutdown"): within a second if work hangs,
+// within two if nobody takes the output.
 const (
-	workGrace   = 700 * time.Millisecond  // the work on requests is told to end
-	answerGrace = 850 * time.Millisecond  // what is not answered is given up
-	leaveGrace  = 950 * time.Millisecond  // work that does not heed its context is left behind
-	writeGrace  = 1700 * time.Millisecond // a write that blocks is left behind
+	workGrace   = 700 * time.Millisecond  // no call is answered: the work on requests is told to end
+	answerGrace = 150 * time.Millisecond  // nor after that: what is not answered is given up
+	settleGrace = 100 * time.Millisecond  // work that does not heed its context is left behind
+	fleeGrace   = 950 * time.Millisecond  // the same when the output has failed
+	writeGrace  = 1700 * time.Millisecond // no byte is taken: the write that blocks is left behind
+	leaveTick   = 50 * time.Millisecond   // how often that is looked at
 )
 
 // ServeStdio serves one client over a pipe, both eras mixed as it likes, until the input ends, ctx ends or the output
-// fails. It then answers what was asked and completes every listen, as far as that is possible in a second (two if the
-// output stalls). It returns nil after the end of input or of ctx and when the client no longer takes the output, and
+// fails. It then answers what was asked and completes every listen, as long as there is progress: it leaves a second after
+// the last answer if work hangs, and two after the last byte was taken if the output stalls. It returns nil after the end of input or of ctx and when the client no longer takes the output, and
 // any other error of in or out. It writes nothing but frames to out, and closes neither.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	work, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -91,39 +94,83 @@ func newPipe(s *Server, work context.Context, out io.Writer) *pipe {
 	return p
 }
 
-// leave ends in good order. It returns what ended the writing.
-func (p *pipe) leave(end phase, abandon context.CancelCauseFunc, written <-chan error) (err error) {
-	defer time.AfterFunc(workGrace, func() { abandon(errLeaving) }).Stop()
-	unanswered, unfinished, unwritten := time.NewTimer(answerGrace), time.NewTimer(leaveGrace), time.NewTimer(writeGrace)
-	defer unanswered.Stop()
-	defer unfinished.Stop()
-	defer unwritten.Stop()
+// leave ends in good order: it waits for the answers as long as there is progress. It returns what ended the writing.
+func (p *pipe) leave(end phase, abandon context.CancelCauseFunc, written <-chan error) error {
+	d := departure{begun: time.Now()}
+	p.w.leaving.Store(true)
 	for _, s := range p.f.advance(end) {
 		s.stream.Complete()
 	}
 	signal(p.w.wake)
-	select {
-	case err = <-written:
-	case <-unanswered.C:
-		p.f.advance(phaseCut)
-		signal(p.w.wake)
+	tick := time.NewTicker(leaveTick)
+	defer tick.Stop()
+	for {
 		select {
-		case err = <-written:
-		case <-unwritten.C:
+		case err := <-written:
+			p.silence()
+			p.settle(abandon, settleGrace)
+			return err
+		case <-tick.C:
+		}
+		moved, blocked := p.w.progress()
+		switch d.judge(time.Now(), p.f.lastAnswer(), moved, blocked) {
+		case endWork:
+			abandon(errLeaving)
+		case giveUp:
+			p.f.advance(phaseCut)
+			signal(p.w.wake)
+		case leaveNow:
 			p.s.log.Warn("output is stalled, leaving without having written everything")
+			p.silence()
+			p.settle(abandon, settleGrace)
+			return nil
 		}
 	}
-	p.silence()
-	p.settle(abandon, unfinished.C)
-	return err
 }
+
+// departure judges what the lack of progress asks for. The zero value of each time is before all others.
+type departure struct {
+	begun time.Time
+	told  time.Time // when the work was told to end
+	cut   bool      // what is not answered was given up
+}
+
+type verdict uint8
+
+const (
+	stay     verdict = iota
+	endWork          // tell the work to end
+	giveUp           // give up what is not answered
+	leaveNow         // leave what is not written
+)
+
+// judge is told when the last call was answered, when the output last moved, and whether a write is on its way. While
+// one is, work may have to wait for the output, so that nothing but the output counts.
+func (d *departure) judge(now, answered, moved time.Time, blocked bool) verdict {
+	switch {
+	case blocked:
+		if now.Sub(latest(d.begun, moved)) >= writeGrace {
+			return leaveNow
+		}
+	case d.cut:
+	case d.told.IsZero():
+		if now.Sub(latest(d.begun, answered, moved)) >= workGrace {
+			d.told = now
+			return endWork
+		}
+	case now.Sub(latest(d.told, moved)) >= answerGrace:
+		d.cut = true
+		return giveUp
+	}
+	return stay
+}
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // flee ends when nobody takes the output any more.
 func (p *pipe) flee(abandon context.CancelCauseFunc) {
-	unfinished := time.NewTimer(leaveGrace)
-	defer unfinished.Stop()
 	p.silence()
-	p.settle(abandon, unfinished.C)
+	p.settle(abandon, fleeGrace)
 }
 
 // silence cancels the streams that are left and lets no other be opened. A write that is still blocked is the last.
@@ -138,12 +185,14 @@ func (p *pipe) silence() {
 }
 
 // settle waits for the work that nobody waits for any more.
-func (p *pipe) settle(abandon context.CancelCauseFunc, limit <-chan time.Time) {
+func (p *pipe) settle(abandon context.CancelCauseFunc, grace time.Duration) {
 	abandon(errLeaving)
+	limit := time.NewTimer(grace)
+	defer limit.Stop()
 	for !p.f.resting() {
 		select {
 		case <-p.f.idle:
-		case <-limit:
+		case <-limit.C:
 			p.s.log.Warn("leaving although requests are still being worked on")
 			return
 		}

@@ -519,7 +519,7 @@ func TestReadyFramesShareAWrite(t *testing.T) {
 		for i := range 20 {
 			c.send(read(fmt.Sprint(i), a))
 		}
-		c.cat.contents["test://root/large"] = mcp.Contents{Data: make([]byte, 1<<20)}
+		c.cat.contents["test://root/large"] = mcp.Contents{Data: make([]byte, burst)} // less than a piece
 		c.send(read(`"large"`, "test://root/large"), read(`"after"`, a))
 		c.out.setStall(nil)
 		close(stall)

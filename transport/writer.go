@@ -15,6 +15,13 @@ import (
 // is kept well below the buffer of a pipe.
 const burst = 32 << 10
 
+// piece is how many bytes are given to the output at a time, so that it shows when some are taken. At the end, when that
+// matters, it is leavingPiece: what a pipe takes as a whole.
+const (
+	piece        = 64 << 10
+	leavingPiece = 4 << 10
+)
+
 // writer is the only one who writes to the output. It asks for an answer or a stream's next frame immediately before
 // writing it, in turns, so that neither a busy stream nor a busy client holds up the others.
 type writer struct {
@@ -27,8 +34,13 @@ type writer struct {
 	// last says that nobody waits for run any more: no further write is begun.
 	last atomic.Bool
 
-	mu    sync.Mutex
-	ready queue[*carrier] // streams that may have a frame; guarded by mu
+	// leaving says that progress of the output is watched.
+	leaving atomic.Bool
+
+	mu      sync.Mutex
+	ready   queue[*carrier] // streams that may have a frame; guarded by mu
+	moved   time.Time       // when a piece was taken or, if blocked, the write began; guarded by mu
+	blocked bool            // a piece is on its way; guarded by mu
 
 	// The rest belongs to run.
 	buf    []byte
@@ -171,11 +183,36 @@ func (w *writer) flush() error {
 }
 
 func (w *writer) write(p []byte) error {
-	if w.last.Load() {
-		return errLeaving
+	for len(p) > 0 {
+		if w.last.Load() {
+			return errLeaving
+		}
+		n := min(len(p), piece)
+		if w.leaving.Load() {
+			n = min(n, leavingPiece)
+		}
+		w.move(true)
+		if _, err := w.out.Write(p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
 	}
-	_, err := w.out.Write(p)
-	return err
+	w.move(false)
+	return nil
+}
+
+// move notes that the output moves.
+func (w *writer) move(blocked bool) {
+	w.mu.Lock()
+	w.moved, w.blocked = time.Now(), blocked
+	w.mu.Unlock()
+}
+
+// progress returns when the output last moved, and whether it is to take something.
+func (w *writer) progress() (moved time.Time, blocked bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.moved, w.blocked
 }
 
 // pull puts a stream's next frame into the buffer, or notes when to ask again.

@@ -77,11 +77,17 @@ func TestServerThatDoesNotEndIsKilled(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
+	started := firstWrite{make(chan struct{})}
 	read := make(chan error, 1)
 	go func() {
-		_, err := io.Copy(io.Discard, out)
+		_, err := io.Copy(started, out)
 		read <- err
 	}()
+	select {
+	case <-started.came:
+	case <-time.After(patience):
+		t.Fatal("did not start")
+	}
 	server := &child{cmd: cmd, in: in, out: out}
 	if err := server.end(time.Millisecond, read); !errors.Is(err, errKilled) {
 		t.Errorf("ended with %v", err)

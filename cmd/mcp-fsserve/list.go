@@ -15,7 +15,21 @@ import (
 )
 
 // list prints what a client that walks every page of resources/list is given.
+// An interrupted list is not a whole one, so that is an error; it does not wait for whoever should read it.
 func list(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) error {
+	printed := make(chan error, 1)
+	go func() { printed <- printList(ctx, cfg, stdout, log) }()
+	select {
+	case err := <-printed:
+		if ctx.Err() == nil || err == nil {
+			return err
+		}
+	case <-ctx.Done():
+	}
+	return errors.New("interrupted before the list was complete")
+}
+
+func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) error {
 	root, err := cfg.open(log)
 	if err != nil {
 		return err

@@ -2,8 +2,8 @@
 //
 // Standard output carries answers only: protocol frames when serving, lines or JSON otherwise. Everything said to
 // people goes to standard error, in one voice: "mcp-fsserve: lower case, no full stop", with a hint on a line of its
-// own when the reader can do something about it. The exit status is 0 after a clean end (end of input, SIGINT and
-// SIGTERM included), 1 after a failure, 2 after wrong usage.
+// own when the reader can do something about it. The exit status is 0 after a clean end, which for what serves or
+// listens SIGINT and SIGTERM are too, 1 after a failure, 2 after wrong usage.
 package main
 
 import (

@@ -44,7 +44,8 @@ var update = flag.Bool("update", false, "write the server's part of testdata/wir
 //	wait N                 the section gives N frames; without it, one for each request sent
 //	eof                    close the input; the section then gives everything until the server has ended
 //
-// Each step is one operation on a file, so that no scheduling can make two changes of it. Times, the version and cursors are replaced by fixed words before anything is compared.
+// Each step is one operation on a file, so that no scheduling can make two changes of it. Times, the version and cursors
+// are replaced by fixed words before anything is compared.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/wire/*.txtar")
 	if err != nil {

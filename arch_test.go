@@ -182,7 +182,7 @@ func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	elsewhere := regexp.MustCompile(`^[\w-]*\.[\w.-]+/`) // a module's path, or a host's file
+	elsewhere := regexp.MustCompile(`^[\w-]*\.[\w.-]+/`)                 // a module's path, or a host's file
 	file := regexp.MustCompile("`((?:[\\w.-]+/)+(?:[\\w.-]+\\.\\w+)?)`") // but no method, such as resources/list
 	for _, document := range documents {
 		text := read(t, document)

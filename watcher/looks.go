@@ -11,8 +11,8 @@ const (
 	flickerMost = 100 * time.Millisecond
 )
 
-// looks holds the paths that get a second look: those that were dirty and did not exist, and those the consumer asked for. It
-// is small: a burst takes at most maxPaths a window.
+// looks holds the paths that get a second look: those that were dirty and did not exist, and those the consumer asked for. No
+// path stays for longer than flickerMost, so there are no more than the windows of that time bring.
 type looks struct {
 	held map[string]look
 	next time.Time // no entry is due before; zero when there are none
@@ -27,7 +27,7 @@ type look struct {
 	due      time.Time
 }
 
-// last is when an absent path is named whether it exists or not.
+// last is when a path is named, whatever became of it meanwhile.
 func (x look) last() time.Time { return x.first.Add(flickerMost) }
 
 // settled is the evidence that a look at now adds.
@@ -53,7 +53,7 @@ func (l *looks) hold(path string, e Evidence, now time.Time) {
 		x.first = now
 	}
 	x.evidence |= e
-	x.absent, x.since = true, now
+	x.absent, x.flickers, x.since = true, false, now
 	x.due = earliest(now.Add(secondLook), x.last())
 	l.put(path, x)
 }
@@ -75,14 +75,22 @@ func (l *looks) keep(path string, x look) {
 	l.put(path, x)
 }
 
-// release takes path out if it was absent, because it exists, and returns the evidence that was held with it.
-func (l *looks) release(path string) Evidence {
-	x := l.held[path]
-	if !x.absent {
+// release takes path out if it was absent, because it exists, and returns the evidence that was held with it. One that the
+// consumer called unsettled stays; if e says that it went and came again, its time begins anew.
+func (l *looks) release(path string, e Evidence, now time.Time) Evidence {
+	x, held := l.held[path]
+	switch {
+	case !held:
 		return 0
+	case x.absent:
+		delete(l.held, path)
+		return x.evidence
+	case e&Structure != 0:
+		x.since = now
+		x.due = earliest(now.Add(secondLook), x.last())
+		l.put(path, x)
 	}
-	delete(l.held, path)
-	return x.evidence
+	return 0
 }
 
 // take takes out every path whose time has come.

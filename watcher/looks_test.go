@@ -41,6 +41,39 @@ func TestBusyNameSettlesInTime(t *testing.T) {
 	})
 }
 
+// A name that was taken away and made again is as new as it was.
+func TestNameMadeAgainSettlesAnew(t *testing.T) {
+	bubble(t, Options{}, nil, func(l *lab) {
+		l.unsettled("f")
+		l.hush()
+		start := time.Now()
+		l.do("write f")
+		l.idle(20 * time.Millisecond)
+		l.do("rm f; write f")
+		l.idle(time.Second)
+		if got, want := l.since(start), "2ms f:content\n22ms f:content|structure\n47ms f:settled"; got != want {
+			l.Errorf("told\n%s\nnot\n%s", got, want)
+		}
+	})
+}
+
+// A path that came back at its second look and went for good is settled when it has been away for long enough.
+func TestNameThatWentForGoodAfterAll(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("write f") }, func(l *lab) {
+		l.hush()
+		start := time.Now()
+		l.do("rm f")
+		l.idle(26 * time.Millisecond) // the window closed after 2 ms
+		l.do("write f")
+		l.idle(1500 * time.Microsecond) // there at the second look
+		l.do("rm f")
+		l.idle(time.Second)
+		if got, want := l.since(start), "54.5ms f:content|structure|settled"; got != want {
+			l.Errorf("told\n%s\nnot\n%s", got, want)
+		}
+	})
+}
+
 // The name was made for a moment only: that it has gone is told once it has been away long enough.
 func TestUnsettledNameThatGoes(t *testing.T) {
 	bubble(t, Options{}, nil, func(l *lab) {

@@ -28,7 +28,7 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 			l.looks.hold(path, e, now)
 			continue
 		}
-		l.batch.mark(path, e|l.looks.release(path))
+		l.batch.mark(path, e|l.looks.release(path, e, now))
 		if path == "" && e&Structure != 0 {
 			l.batch.rescan = append(l.batch.rescan, path)
 		}

@@ -184,7 +184,9 @@ func (l *loop) scanSlowly(ctx context.Context) {
 		dirs = append(dirs, n.path)
 	}
 	l.batch.rescan = append(l.batch.rescan, dirs...)
+	l.tree.slowly = true
 	l.absorb(l.tree.reconcile(ctx, dirs, true)) // some may have been in doubt when they could not be opened
+	l.tree.slowly = false
 	if len(l.tree.dirs.slow) == 0 {
 		clear(l.tree.said)
 		l.slow = time.Time{}

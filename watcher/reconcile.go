@@ -33,6 +33,7 @@ type tree struct {
 
 	full   bool           // the source has no watch to give
 	said   map[error]bool // conditions that were logged, see complain
+	slowly bool           // a slow scan is under way
 	walks  uint64
 	visits uint64
 }
@@ -243,10 +244,11 @@ func (w *walk) again(n *node, err error) {
 	w.dirs.again(n)
 }
 
-// complain logs one line for each condition, however many directories it concerns, until all can be watched again.
+// complain logs one line for each condition, however many directories it concerns, until all can be watched again. What
+// directories on the move can look like as well is not a condition before a slow scan finds it too.
 func (t *tree) complain(path string, err error) {
 	c := condition(err)
-	if t.said[c] {
+	if t.said[c] || !t.slowly && (c == errTwice || c == errUnsteady) {
 		return
 	}
 	t.said[c] = true

@@ -33,11 +33,13 @@ func (p *program) command() *cobra.Command {
 		Long: `Serve a directory as MCP resources, on standard input and output, and tell each
 listener within milliseconds what changed.
 
-Hidden files, what .gitignore and .mcpignore files exclude, and credentials are
-not served. A directory called like a command is written ./list.`,
-		Example: `  mcp-fsserve ~/notes            what an MCP host starts
-  mcp-fsserve list ~/notes       what it would serve
-  mcp-fsserve listen ~/notes     what a listener is told, as it happens`,
+Hidden files, credentials, and what the .gitignore and .mcpignore files in the
+directory and below exclude are not served. A directory called like a command is
+written ./list. The exit status is 0 after a clean end, which the end of input,
+SIGINT and SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
+		Example: `  mcp-fsserve ~/notes            # what an MCP host starts
+  mcp-fsserve list ~/notes       # what it would serve
+  mcp-fsserve listen ~/notes     # what a listener is told, as it happens`,
 		Version: version(),
 		Args:    cobra.ArbitraryArgs, // judged by directory, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -93,6 +95,9 @@ print one line a fact:
   updated URI         a resource changed, appeared again or disappeared
   list + URI          the list has gained a resource, which is listened to
   list - URI          the list has lost a resource
+
+With --json each is an object: {"event":"live","resources":N}, or "updated",
+"added" or "removed" with its "uri".
 
 It ends on SIGINT and SIGTERM with status 0.`,
 		Example: `  mcp-fsserve listen ~/notes

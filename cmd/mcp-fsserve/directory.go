@@ -14,12 +14,14 @@ import (
 // first argument may have meant instead; command is for the hints.
 func directory(command string, args, commands []string) (string, error) {
 	switch {
-	case len(args) == 0 || len(args) == 1 && args[0] == "":
+	case len(args) == 0:
 		return "", usageError("name one, as in: "+command+" ~/notes", "no directory given")
+	case len(args) == 1 && args[0] == "":
+		return "", usageError("a variable that the host or the shell left empty, perhaps", "the directory given is an empty text")
 	case len(args) > 1 && len(commands) > 0:
 		return "", usageError(fmt.Sprintf("did you mean: mcp-fsserve %s", commands[0]), "unknown command: %s", args[0])
 	case len(args) > 1:
-		return "", usageError("start one server for each directory", "one directory is served at a time, %d were given", len(args))
+		return "", usageError("run it once for each; a path with spaces needs quotes", "one directory is served at a time, %d were given", len(args))
 	}
 	dir, err := expandHome(args[0])
 	if err != nil {
@@ -30,7 +32,7 @@ func directory(command string, args, commands []string) (string, error) {
 		return "", fmt.Errorf("current directory: %w", err)
 	}
 	if err := check(abs); err != nil {
-		return "", explain(dir, err, commands)
+		return "", explain(command, dir, err, commands)
 	}
 	return abs, nil
 }
@@ -57,14 +59,17 @@ func check(dir string) error {
 	return root.Close()
 }
 
-// explain says in the user's terms why dir cannot be served.
-func explain(dir string, err error, commands []string) error {
+// explain says in the user's terms why command cannot serve dir.
+func explain(command, dir string, err error, commands []string) error {
 	switch {
 	case errors.Is(err, resources.ErrMissing):
 		return withHint(whyMissing(dir, commands), "no such directory: %s", dir)
 	case errors.Is(err, resources.ErrNotDirectory):
+		if fi, err := os.Stat(dir); err != nil || !fi.Mode().IsRegular() {
+			return withHint("", "not a directory: %s", dir)
+		}
 		beside := filepath.Dir(filepath.Clean(dir))
-		return withHint("serve its directory: mcp-fsserve "+quoteArg(beside), "not a directory: %s", dir)
+		return withHint("name the directory it is in: "+command+" "+quoteArg(beside), "not a directory: %s", dir)
 	case errors.Is(err, resources.ErrUnreadable):
 		return withHint("the user who runs mcp-fsserve needs read and search permission on it", "directory cannot be read: %s", dir)
 	}
@@ -76,6 +81,12 @@ func whyMissing(dir string, commands []string) string {
 	switch {
 	case len(commands) > 0 && !strings.ContainsRune(dir, filepath.Separator):
 		return fmt.Sprintf("did you mean: mcp-fsserve %s DIR", commands[0])
+	case strings.Contains(dir, "://"):
+		return "give the path of the directory, not its URI"
+	case strings.HasPrefix(dir, "~"):
+		return "of what a shell does with ~ only ~/ is understood"
+	case strings.ContainsRune(dir, '$'):
+		return "a variable that the host or the shell left as it is, perhaps"
 	case !filepath.IsAbs(dir):
 		return "a relative path starts at the current directory, which a host may set elsewhere"
 	}

@@ -32,6 +32,7 @@ func TestDirectoryExpandsHome(t *testing.T) {
 func TestExplainGivesAHint(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a file.txt")
+	must(t, os.WriteFile(file, nil, 0o644))
 	for _, test := range []struct {
 		name      string
 		dir       string
@@ -43,11 +44,11 @@ func TestExplainGivesAHint(t *testing.T) {
 		{"missing", "/nowhere/x", resources.ErrMissing, nil, "no such directory: /nowhere/x", "spelling"},
 		{"missing and relative", "x", resources.ErrMissing, nil, "no such directory: x", "current directory"},
 		{"mistyped command", "lsit", resources.ErrMissing, []string{"list"}, "no such directory: lsit", "mcp-fsserve list DIR"},
-		{"file", file, resources.ErrNotDirectory, nil, "not a directory: " + file, "serve its directory: mcp-fsserve " + quoteArg(dir)},
+		{"file", file, resources.ErrNotDirectory, nil, "not a directory: " + file, "name the directory it is in: mcp-fsserve " + quoteArg(dir)},
 		{"unreadable", dir, fmt.Errorf("%w: permission denied", resources.ErrUnreadable), nil, "directory cannot be read: " + dir, "permission"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := explain(test.dir, test.err, test.commands)
+			err := explain("mcp-fsserve", test.dir, test.err, test.commands)
 			var h *hinted
 			if !errors.As(err, &h) {
 				t.Fatalf("no hint: %v", err)

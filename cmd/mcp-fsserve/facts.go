@@ -23,7 +23,11 @@ type fact struct {
 func newFacts(out io.Writer, asJSON bool) *facts { return &facts{out: out, asJSON: asJSON} }
 
 func (f *facts) live(resources int) error {
-	return f.print(fact{Event: "live", Resources: &resources}, "live %d resources\n", resources)
+	noun := "resources"
+	if resources == 1 {
+		noun = "resource"
+	}
+	return f.print(fact{Event: "live", Resources: &resources}, "live %d %s\n", resources, noun)
 }
 
 func (f *facts) updated(uri string) error {

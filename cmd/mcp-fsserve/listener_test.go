@@ -198,7 +198,7 @@ func TestListPlusIsToldWhenItsListenIsAcknowledged(t *testing.T) {
 		all := p.open()
 		p.list("a")
 		p.acknowledge(p.listens("a"))
-		p.expect("live 1 resources")
+		p.expect("live 1 resource")
 		p.changed(all)
 		p.list("a", "b")
 		id, params := p.listens("b")
@@ -229,7 +229,7 @@ func TestManySmallListensAreMerged(t *testing.T) {
 			p.acknowledge(id, params)
 			old[i] = id
 		}
-		p.expect("live 1 resources", "list - a", "list + b", "list - b", "list + c", "list - c", "list + d")
+		p.expect("live 1 resource", "list - a", "list + b", "list - b", "list + c", "list - c", "list + d")
 		id, params := p.listens("d")
 		p.acknowledge(id, params)
 		p.updated(old[3], "d") // owed before the new listen

@@ -31,8 +31,19 @@ func openReadme(t *testing.T) *readme {
 	for _, m := range regexp.MustCompile("(?ms)^```(\\w+\n.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		r.blocks = append(r.blocks, m[1])
 	}
-	must(t, os.CopyFS(filepath.Join(r.work, "testdata", "tree"), os.DirFS("../../testdata/tree")))
+	tree := filepath.Join(r.work, "testdata", "tree")
+	must(t, os.CopyFS(tree, os.DirFS("../../testdata/tree")))
+	untell(t, tree)
 	return r
+}
+
+// untell takes back what a reader who followed the README has done to the tree.
+func untell(t *testing.T, tree string) {
+	must(t, os.RemoveAll(filepath.Join(tree, "new")))
+	notes := filepath.Join(tree, "notes.md")
+	text, err := os.ReadFile(notes)
+	must(t, err)
+	must(t, os.WriteFile(notes, []byte(strings.ReplaceAll(string(text), "one more line\n", "")), 0o644))
 }
 
 // consoles returns the blocks of commands and their output.
@@ -128,7 +139,11 @@ func (r *readme) tellListening(listener, other console) {
 		defer close(lines)
 		scanner := bufio.NewScanner(out)
 		for scanner.Scan() {
-			lines <- scanner.Text()
+			select {
+			case lines <- scanner.Text():
+			case <-t.Context().Done(): // nobody listens any more
+				return
+			}
 		}
 	}()
 	take := func() string {

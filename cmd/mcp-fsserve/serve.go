@@ -28,7 +28,7 @@ type config struct {
 func (cfg config) open(log *slog.Logger) (*resources.Root, error) {
 	root, err := resources.Open(cfg.dir, &resources.Options{Base: cfg.base, PageSize: cfg.pageSize, Logger: log})
 	if err != nil {
-		return nil, explain(cfg.dir, err, nil)
+		return nil, explain("mcp-fsserve", cfg.dir, err, nil)
 	}
 	return root, nil
 }
@@ -45,6 +45,7 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	if err != nil {
 		return err
 	}
+	log.Info("serving", "dir", cfg.dir)
 	hub := listen.NewHub(nil)
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
 	server := transport.NewServer(resources.NewCatalogue(root), hub, &transport.Options{Info: info, Logger: log})

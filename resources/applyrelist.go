@@ -59,6 +59,7 @@ type relisting struct {
 	d       *dir
 	path    string
 	in      *scope
+	said    *hint
 	listed  bool // the entries are those of the disk
 	compare bool
 	files   []*file
@@ -69,7 +70,7 @@ type relisting struct {
 }
 
 func (p *relisting) run(entries []entry, h *hint) {
-	p.folder = folder{root: p.root, rel: p.path}
+	p.said, p.folder = h, folder{root: p.root, rel: p.path}
 	for _, now := range entries {
 		p.dropBefore(now.name)
 		p.entry(now, h.sub[now.name])
@@ -96,17 +97,22 @@ func (p *relisting) dropBefore(next string) {
 
 func (p *relisting) drop(name string) {
 	rel := join(p.path, name)
+	h := p.said.sub[name]
+	if h == nil {
+		h = &hint{}
+	}
 	hidden := verdictOn(p.in, p.path, name, p.d.dir(name) != nil).hidden()
-	if p.listed && !hidden && p.momentary(p.d, rel, name, nothing, &hint{}) {
+	if p.listed && !hidden && p.momentary(p.d, rel, name, nothing, h) {
 		return
 	}
-	p.put(p.d, p.in, rel, name, nothing, nil, &hint{}, &p.edit)
+	p.put(p.d, p.in, rel, name, nothing, nil, h, &p.edit)
 }
 
-// dropLinks drops the links that are not among the entries, in order, and were not served either.
+// dropLinks drops the links that are not among the entries, in order, but for those that may be away for a moment only.
 func (p *relisting) dropLinks(entries []entry) {
 	for name, l := range p.d.links {
-		if now, ok := findEntry(entries, name); !ok || now.kind != symlink {
+		_, moment := p.moment[join(p.path, name)]
+		if now, ok := findEntry(entries, name); !moment && (!ok || now.kind != symlink) {
 			p.root.dropLink(l)
 		}
 	}

@@ -90,3 +90,14 @@ func TestRulesNeedNoSecondLook(t *testing.T) {
 	}
 	p.wantList("hid")
 }
+
+// What is settled counts also where its directory is listed again in the same batch.
+func TestSettledInADirectoryListedAgain(t *testing.T) {
+	p := serve(t, "a", "d/b").watch()
+	p.remove("a")
+	p.remove("d")
+	b := dirty(str|watcher.Settled, "a", "d")
+	b.Rescan = []string{""}
+	p.wantFirst(b, true)
+	p.wantList()
+}

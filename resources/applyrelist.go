@@ -102,7 +102,7 @@ func (p *relisting) drop(name string) {
 		h = &hint{}
 	}
 	hidden := verdictOn(p.in, p.path, name, p.d.dir(name) != nil).hidden()
-	if p.listed && !hidden && p.momentary(p.d, rel, name, nothing, h) {
+	if p.listed && !hidden && p.momentary(p.d, rel, name, nothing, nil, h) {
 		return
 	}
 	p.put(p.d, p.in, rel, name, nothing, nil, h, &p.edit)
@@ -167,7 +167,7 @@ func (p *relisting) look(rel string, now entry, h *hint) {
 			k = nothing // it became one this moment, and is judged when that is told
 		}
 	}
-	if p.in == p.d.in && p.momentary(p.d, rel, now.name, k, h) { // else it may be the rules that show it
+	if p.in == p.d.in && p.momentary(p.d, rel, now.name, k, fi, h) { // else it may be the rules that show it
 		return
 	}
 	if k == directory {
@@ -236,5 +236,5 @@ func (a *apply) growFile(in *folder, rel, name string, h *hint) *file {
 	if k != regular {
 		return nil
 	}
-	return a.newFile(rel, name, newStat(fi, a.root.who))
+	return a.newFile(rel, name, newStat(fi, a.root.who), h.evidence)
 }

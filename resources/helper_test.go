@@ -190,7 +190,6 @@ func dirty(ev watcher.Evidence, paths ...string) watcher.Batch {
 
 func rescan(dirs ...string) watcher.Batch { return watcher.Batch{Rescan: dirs} }
 
-// apply applies a batch and returns the changed paths.
 // Apply is Root.Apply and then, as the watcher would see to it, the second look at what was unsettled.
 func (p *place) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	c, reply := p.Root.Apply(b)
@@ -213,6 +212,7 @@ func (p *place) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	return Change{Keys: c.Keys, List: c.List || later.List}, reply
 }
 
+// apply applies a batch and returns the changed paths.
 func (p *place) apply(b watcher.Batch) (keys []string, list bool) {
 	c, _ := p.Apply(b)
 	for _, k := range c.Keys {

@@ -60,8 +60,8 @@ func TestSaveThroughAVisibleNameIsOneUpdate(t *testing.T) {
 	p.wantList("a")
 }
 
-// A checkout is no save: its names count at once.
-func TestManyNamesCountAtOnce(t *testing.T) {
+// A checkout is no save: its names beyond 256 in a batch count at once.
+func TestNamesBeyond256InABatchCountAtOnce(t *testing.T) {
 	p := serve(t)
 	p.watch()
 	var names []string

@@ -155,7 +155,7 @@ func (a *apply) readableNow(d *dir, path string) bool {
 }
 
 func (a *apply) rulesDiffer(d *dir, path string, h *hint) bool {
-	raw, err := a.root.readIgnore(path)
+	found, err := a.root.readIgnore(path)
 	if err != nil {
 		for _, name := range ignoreNames {
 			if sub := h.sub[name]; sub != nil {
@@ -164,7 +164,18 @@ func (a *apply) rulesDiffer(d *dir, path string, h *hint) bool {
 		}
 		return false
 	}
-	return d.above().own(path, raw, d.in) != d.in
+	return d.above().own(path, a.rules(d, path, found, h), d.in) != d.in
+}
+
+// rules returns the text of the ignore files of d. One that is away keeps its rules until the second look: it may be away
+// for a moment only, and what it hides must not be shown for that.
+func (a *apply) rules(d *dir, path string, found ignoreFiles, h *hint) [len(ignoreNames)]string {
+	for i, was := range d.in.rawOf(path) {
+		if name := ignoreNames[i]; was != "" && found.absent[i] && a.unsettled(join(path, name), h.sub[name]) {
+			found.raw[i] = was
+		}
+	}
+	return found.raw
 }
 
 // child follows the hint for one name of a directory.

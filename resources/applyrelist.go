@@ -10,7 +10,7 @@ import (
 // relist lists a directory again, and all below it. With compare, files whose state is known are looked at too; without,
 // names alone count, as when ignore files changed. above is the scope in force in the parent.
 func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool) {
-	entries, in, err := a.root.scan(path, above, d.in)
+	entries, in, err := a.scan(d, path, h, above)
 	if err != nil && passing(err) {
 		a.postpone(path, h, err)
 		if above == d.above() {
@@ -33,6 +33,16 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 		files, dirs := merge(d.files, p.edit.files, fileName), merge(d.dirs, p.edit.dirs, dirName)
 		a.commits = append(a.commits, commit{d, files, dirs, in})
 	}
+}
+
+// scan is Root.scan for a directory that the index holds: its scope is returned again if nothing has changed in it.
+func (a *apply) scan(d *dir, path string, h *hint, above *scope) ([]entry, *scope, error) {
+	list, found, err := a.root.readAll(path)
+	if err != nil {
+		return nil, above, err
+	}
+	in := above.own(path, a.rules(d, path, found, h), d.in)
+	return visible(list, path, in), in, nil
 }
 
 // remembered is what the index holds of d, as far as it is visible below the scope above.
@@ -190,7 +200,7 @@ func (a *apply) unlisted(path string, entries []entry, h *hint) {
 func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir {
 	a.key(rel)
 	d := &dir{name: name, parent: parent, loaded: true}
-	entries, in, err := a.root.scan(rel, above, nil)
+	entries, in, err := a.root.scan(rel, above)
 	if err != nil && passing(err) {
 		a.postpone(rel, h, err)
 	}

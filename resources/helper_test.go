@@ -207,7 +207,7 @@ func (p *place) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	c.Keys = append(c.Keys, later.Keys...)
 	slices.Sort(c.Keys)
 	c.Keys = slices.Compact(c.Keys)
-	reply.Rewalk = append(reply.Rewalk, more.Rewalk...)
+	reply.Rewalk = slices.Compact(slices.Sorted(slices.Values(append(reply.Rewalk, more.Rewalk...))))
 	reply.Retry = append(reply.Retry, more.Retry...)
 	return Change{Keys: c.Keys, List: c.List || later.List}, reply
 }

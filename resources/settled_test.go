@@ -101,3 +101,40 @@ func TestSettledInADirectoryListedAgain(t *testing.T) {
 	p.wantFirst(b, true)
 	p.wantList()
 }
+
+// An ignore file that is away for a moment goes on hiding; what it hides is shown once it is known to be gone.
+func TestIgnoreFileAwayForAMoment(t *testing.T) {
+	for _, b := range []watcher.Batch{rescan(""), rescan("d"), dirty(str, "d/.gitignore"), dirty(attr, "d/.gitignore")} {
+		p := serve(t, "d/hid", "d/seen", "d/out/x")
+		p.write("d/.gitignore", "hid\nout/\n")
+		p.write("d/.mcpignore", "# none\n")
+		p.watch()
+		p.rename("d/.gitignore", "d/.gitignore~")
+		p.wantFirst(b, false, "d/.gitignore")
+		p.wantList("d/seen")
+		p.rename("d/.gitignore~", "d/.gitignore")
+		p.wantFirst(dirty(watcher.Settled, "d/.gitignore"), false)
+		p.wantList("d/seen")
+		p.remove("d/.gitignore")
+		p.wantFirst(b, false, "d/.gitignore")
+		c, reply := p.Root.Apply(dirty(watcher.Settled, "d/.gitignore"))
+		if !c.List || !slices.Equal(reply.Rewalk, []string{"d"}) || len(reply.Unsettled) > 0 {
+			t.Errorf("%v: %+v, %+v", b, c, reply)
+		}
+		p.wantList("d/hid", "d/seen", "d/out/x")
+	}
+}
+
+// One that was removed and is known to be shows what it hid at once, listed again or not.
+func TestIgnoreFileSettledAndGone(t *testing.T) {
+	for _, dirs := range [][]string{nil, {""}} {
+		p := serve(t, "d/hid", "d/seen")
+		p.write("d/.gitignore", "hid\n")
+		p.watch()
+		p.remove("d/.gitignore")
+		b := dirty(str|watcher.Settled, "d/.gitignore")
+		b.Rescan = dirs
+		p.wantFirst(b, true)
+		p.wantList("d/hid", "d/seen")
+	}
+}

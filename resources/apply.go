@@ -155,7 +155,7 @@ func (a *apply) readableNow(d *dir, path string) bool {
 }
 
 func (a *apply) rulesDiffer(d *dir, path string, h *hint) bool {
-	raw, err := a.root.readIgnore(path)
+	found, err := a.root.readIgnore(path)
 	if err != nil {
 		for _, name := range ignoreNames {
 			if sub := h.sub[name]; sub != nil {
@@ -164,7 +164,18 @@ func (a *apply) rulesDiffer(d *dir, path string, h *hint) bool {
 		}
 		return false
 	}
-	return d.above().own(path, raw, d.in) != d.in
+	return d.above().own(path, a.rules(d, path, found, h), d.in) != d.in
+}
+
+// rules returns the text of the ignore files of d. One that is away keeps its rules until the second look: it may be away
+// for a moment only, and what it hides must not be shown for that.
+func (a *apply) rules(d *dir, path string, found ignoreFiles, h *hint) [len(ignoreNames)]string {
+	for i, was := range d.in.rawOf(path) {
+		if name := ignoreNames[i]; was != "" && found.absent[i] && a.unsettled(join(path, name), h.sub[name]) {
+			found.raw[i] = was
+		}
+	}
+	return found.raw
 }
 
 // child follows the hint for one name of a directory.
@@ -187,7 +198,7 @@ func (a *apply) child(d *dir, path, name string, h *hint, e *edit) {
 	if k != nothing && verdictOn(d.in, path, name, k == directory).hidden() {
 		a.hidden(rel, h)
 		k = nothing
-	} else if a.momentary(d, rel, name, k, h) {
+	} else if a.momentary(d, rel, name, k, fi, h) {
 		return
 	}
 	if sub != nil && k == directory {
@@ -198,13 +209,27 @@ func (a *apply) child(d *dir, path, name string, h *hint, e *edit) {
 }
 
 // momentary reports whether a name came or went just now, so that it counts only if a second look finds the same: nearly all
-// editors make a name for a moment when they save, and many take the file's own away. What comes and goes in numbers is
-// no save, and counts at once.
-func (a *apply) momentary(d *dir, rel, name string, k kind, h *hint) bool {
-	const most = 256
+// editors make a name for a moment when they save, and many take the file's own away. What comes and goes beyond 256 in a
+// batch is no save, and counts at once.
+func (a *apply) momentary(d *dir, rel, name string, k kind, fi fs.FileInfo, h *hint) bool {
 	known := d.file(name) != nil || d.dir(name) != nil
 	comes, goes := k == regular && !known, k == nothing && known
-	if !comes && !goes || h.evidence&watcher.Settled != 0 || len(a.moment) >= most {
+	if !comes && !goes || !a.unsettled(rel, h) {
+		return false
+	}
+	if comes { // a write through it counts for the names that are served
+		a.twinsOf(nil, newStat(fi, a.root.who), h.evidence)
+	}
+	return true
+}
+
+// unsettled asks for the second look at rel, unless h is that.
+func (a *apply) unsettled(rel string, h *hint) bool {
+	const most = 256
+	if _, ok := a.moment[rel]; ok {
+		return true
+	}
+	if h != nil && h.evidence&watcher.Settled != 0 || len(a.moment) >= most {
 		return false
 	}
 	a.moment = setOf(a.moment, rel)

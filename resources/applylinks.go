@@ -92,6 +92,16 @@ func (a *apply) followLink(l *link, why errand, e *edit) {
 		a.postpone(rel, &hint{evidence: why.evidence}, err)
 		return
 	}
+	if to.stat == nil {
+		_, k, err := a.root.lstat(rel)
+		if err != nil {
+			a.postpone(rel, &hint{evidence: why.evidence}, err)
+			return
+		}
+		if k != symlink { // what became of the link itself is judged when its own name is told of
+			return
+		}
+	}
 	f := l.dir.file(l.name)
 	if f != nil && !why.renewed && a.awaited(l, to) {
 		return
@@ -107,7 +117,13 @@ func (a *apply) awaited(l *link, to lead) bool {
 		return false
 	}
 	end := to.through[len(to.through)-1]
-	if _, led := a.root.links.by[end][l]; !led || a.hints.tells(end) {
+	if _, led := a.root.links.by[end][l]; !led {
+		return false
+	}
+	if _, ok := a.moment[end]; ok {
+		return true
+	}
+	if a.hints.tells(end) {
 		return false
 	}
 	d, rest := a.root.tree.descend(end)

@@ -19,7 +19,7 @@ func (a *apply) put(d *dir, in *scope, rel, name string, k kind, fi fs.FileInfo,
 	}
 	switch {
 	case k == regular && f == nil:
-		e.setFile(name, a.newFile(rel, name, newStat(fi, a.root.who)))
+		e.setFile(name, a.newFile(rel, name, newStat(fi, a.root.who), h.evidence))
 	case k == regular:
 		a.observe(f, rel, newStat(fi, a.root.who), h)
 	case k == symlink:
@@ -33,11 +33,12 @@ func (a *apply) put(d *dir, in *scope, rel, name string, k kind, fi fs.FileInfo,
 	}
 }
 
-func (a *apply) newFile(rel, name string, s *stat) *file {
+func (a *apply) newFile(rel, name string, s *stat, ev watcher.Evidence) *file {
 	f := &file{name: name}
 	f.stat.Store(s)
 	a.addFile(rel)
 	a.root.twins.note(rel, f, s)
+	a.twinsOf(f, s, ev) // it may be a new name of an old file, and was perhaps written to
 	return f
 }
 

@@ -10,7 +10,7 @@ import (
 // relist lists a directory again, and all below it. With compare, files whose state is known are looked at too; without,
 // names alone count, as when ignore files changed. above is the scope in force in the parent.
 func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool) {
-	entries, in, err := a.root.scan(path, above, d.in)
+	entries, in, err := a.scan(d, path, h, above)
 	if err != nil && passing(err) {
 		a.postpone(path, h, err)
 		if above == d.above() {
@@ -33,6 +33,16 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 		files, dirs := merge(d.files, p.edit.files, fileName), merge(d.dirs, p.edit.dirs, dirName)
 		a.commits = append(a.commits, commit{d, files, dirs, in})
 	}
+}
+
+// scan is Root.scan for a directory that the index holds: its scope is returned again if nothing has changed in it.
+func (a *apply) scan(d *dir, path string, h *hint, above *scope) ([]entry, *scope, error) {
+	list, found, err := a.root.readAll(path)
+	if err != nil {
+		return nil, above, err
+	}
+	in := above.own(path, a.rules(d, path, found, h), d.in)
+	return visible(list, path, in), in, nil
 }
 
 // remembered is what the index holds of d, as far as it is visible below the scope above.
@@ -59,6 +69,7 @@ type relisting struct {
 	d       *dir
 	path    string
 	in      *scope
+	said    *hint
 	listed  bool // the entries are those of the disk
 	compare bool
 	files   []*file
@@ -69,7 +80,7 @@ type relisting struct {
 }
 
 func (p *relisting) run(entries []entry, h *hint) {
-	p.folder = folder{root: p.root, rel: p.path}
+	p.said, p.folder = h, folder{root: p.root, rel: p.path}
 	for _, now := range entries {
 		p.dropBefore(now.name)
 		p.entry(now, h.sub[now.name])
@@ -96,17 +107,22 @@ func (p *relisting) dropBefore(next string) {
 
 func (p *relisting) drop(name string) {
 	rel := join(p.path, name)
+	h := p.said.sub[name]
+	if h == nil {
+		h = &hint{}
+	}
 	hidden := verdictOn(p.in, p.path, name, p.d.dir(name) != nil).hidden()
-	if p.listed && !hidden && p.momentary(p.d, rel, name, nothing, &hint{}) {
+	if p.listed && !hidden && p.momentary(p.d, rel, name, nothing, nil, h) {
 		return
 	}
-	p.put(p.d, p.in, rel, name, nothing, nil, &hint{}, &p.edit)
+	p.put(p.d, p.in, rel, name, nothing, nil, h, &p.edit)
 }
 
-// dropLinks drops the links that are not among the entries, in order, and were not served either.
+// dropLinks drops the links that are not among the entries, in order, but for those that may be away for a moment only.
 func (p *relisting) dropLinks(entries []entry) {
 	for name, l := range p.d.links {
-		if now, ok := findEntry(entries, name); !ok || now.kind != symlink {
+		_, moment := p.moment[join(p.path, name)]
+		if now, ok := findEntry(entries, name); !moment && (!ok || now.kind != symlink) {
 			p.root.dropLink(l)
 		}
 	}
@@ -161,7 +177,7 @@ func (p *relisting) look(rel string, now entry, h *hint) {
 			k = nothing // it became one this moment, and is judged when that is told
 		}
 	}
-	if p.in == p.d.in && p.momentary(p.d, rel, now.name, k, h) { // else it may be the rules that show it
+	if p.in == p.d.in && p.momentary(p.d, rel, now.name, k, fi, h) { // else it may be the rules that show it
 		return
 	}
 	if k == directory {
@@ -184,7 +200,7 @@ func (a *apply) unlisted(path string, entries []entry, h *hint) {
 func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir {
 	a.key(rel)
 	d := &dir{name: name, parent: parent, loaded: true}
-	entries, in, err := a.root.scan(rel, above, nil)
+	entries, in, err := a.root.scan(rel, above)
 	if err != nil && passing(err) {
 		a.postpone(rel, h, err)
 	}
@@ -230,5 +246,5 @@ func (a *apply) growFile(in *folder, rel, name string, h *hint) *file {
 	if k != regular {
 		return nil
 	}
-	return a.newFile(rel, name, newStat(fi, a.root.who))
+	return a.newFile(rel, name, newStat(fi, a.root.who), h.evidence)
 }

@@ -15,10 +15,47 @@ func (a *apply) twinsOf(f *file, s *stat, ev watcher.Evidence) {
 	}
 }
 
+// searchTwins notes the names of inodes that had one name when their state was taken, and have others now. The whole index is
+// gone through, in memory, but only once a batch, and once for an inode that has names elsewhere.
+func (a *apply) searchTwins(changed []twin) {
+	var wanted map[inode]*stat
+	for _, t := range changed {
+		if a.root.twins.partly(t.stat) {
+			if wanted == nil {
+				wanted = make(map[inode]*stat)
+			}
+			wanted[inode{t.stat.dev, t.stat.ino}] = t.stat
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	var search func(d *dir, path string)
+	search = func(d *dir, path string) {
+		for _, f := range d.files {
+			s := f.stat.Load()
+			if s == nil || s.link || d.links[f.name] != nil { // a link may have just taken the place of a file
+				continue
+			}
+			if now := wanted[inode{s.dev, s.ino}]; now != nil {
+				a.root.twins.note(join(path, f.name), f, now)
+			}
+		}
+		for _, sub := range d.dirs {
+			search(sub, join(path, sub.name))
+		}
+	}
+	search(a.root.tree, "")
+	for id := range wanted {
+		a.root.twins.found(id)
+	}
+}
+
 // followTwins looks at the other names of the files that changed.
 func (a *apply) followTwins() {
 	changed := a.twins
 	a.twins = nil // what observe adds has the same names
+	a.searchTwins(changed)
 	for _, t := range changed {
 		for _, n := range a.root.twins.of(t.file, t.stat) {
 			if _, known := a.keys[n.rel]; known || n.file.gone.Load() {

@@ -62,7 +62,7 @@ func TestCollectorGoesOn(t *testing.T) {
 	learn := func(rel string) {
 		d, _ := p.tree.descend(rel)
 		var l listing
-		l.entries, l.in, l.err = p.scan(rel, d.in, nil)
+		l.entries, l.in, l.err = p.scan(rel, d.in)
 		p.learn(d, rel, l)
 	}
 	c := collector{most: 10, after: "d/a"}

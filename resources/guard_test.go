@@ -15,14 +15,14 @@ import (
 
 func TestLargeReadAsksForMemoryFirst(t *testing.T) {
 	p := serve(t)
-	p.write("small", strings.Repeat("s", unreserved))
-	p.write("large", strings.Repeat("l", unreserved+1))
+	p.write("small", strings.Repeat("s", mcp.SmallRead))
+	p.write("large", strings.Repeat("l", mcp.SmallRead+1))
 	p.watch()
 	var asked []int64
 	reserve := func(_ context.Context, size int64) error {
 		asked = append(asked, size)
 		p.must(os.Remove(p.at("large"))) // nothing is open meanwhile, and the file is looked for again
-		p.write("large", strings.Repeat("n", unreserved+1))
+		p.write("large", strings.Repeat("n", mcp.SmallRead+1))
 		return nil
 	}
 	for _, name := range []string{"small", "large"} {
@@ -31,7 +31,7 @@ func TestLargeReadAsksForMemoryFirst(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if !slices.Equal(asked, []int64{unreserved + 1}) {
+	if !slices.Equal(asked, []int64{mcp.SmallRead + 1}) {
 		t.Errorf("asked for %v", asked)
 	}
 	full := errors.New("no memory")

@@ -190,7 +190,6 @@ func dirty(ev watcher.Evidence, paths ...string) watcher.Batch {
 
 func rescan(dirs ...string) watcher.Batch { return watcher.Batch{Rescan: dirs} }
 
-// apply applies a batch and returns the changed paths.
 // Apply is Root.Apply and then, as the watcher would see to it, the second look at what was unsettled.
 func (p *place) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	c, reply := p.Root.Apply(b)
@@ -208,11 +207,12 @@ func (p *place) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	c.Keys = append(c.Keys, later.Keys...)
 	slices.Sort(c.Keys)
 	c.Keys = slices.Compact(c.Keys)
-	reply.Rewalk = append(reply.Rewalk, more.Rewalk...)
+	reply.Rewalk = slices.Compact(slices.Sorted(slices.Values(append(reply.Rewalk, more.Rewalk...))))
 	reply.Retry = append(reply.Retry, more.Retry...)
 	return Change{Keys: c.Keys, List: c.List || later.List}, reply
 }
 
+// apply applies a batch and returns the changed paths.
 func (p *place) apply(b watcher.Batch) (keys []string, list bool) {
 	c, _ := p.Apply(b)
 	for _, k := range c.Keys {

@@ -57,8 +57,8 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 	if ok && (s == parent || s != nil && s.dir == rel && s.parent == parent) && (!answers || answered && was == s) {
 		return s, true
 	}
-	raw, err := r.readIgnore(rel)
-	if s = parent.own(rel, raw, nil); err != nil {
+	found, err := r.readIgnore(rel)
+	if s = parent.own(rel, found.raw, nil); err != nil {
 		s = nobodyKnows
 	}
 	r.mu.Lock()

@@ -114,7 +114,7 @@ func TestListWaitsOnlyForWhatItNeeds(t *testing.T) {
 	for _, d := range []string{"", "d"} {
 		node, _ := p.tree.descend(d)
 		var l listing
-		l.entries, l.in, l.err = p.scan(d, node.in, nil)
+		l.entries, l.in, l.err = p.scan(d, node.in)
 		p.learn(node, d, l)
 	}
 	page, err := p.cat.List(context.Background(), nil)

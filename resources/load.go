@@ -39,7 +39,7 @@ func (r *Root) fill(ctx context.Context, d *dir, path string) error {
 	}
 	if !d.loaded {
 		var names listing
-		names.entries, names.in, names.err = r.scan(path, d.in, nil)
+		names.entries, names.in, names.err = r.scan(path, d.in)
 		r.learn(d, path, names)
 	}
 	for _, sub := range d.dirs {

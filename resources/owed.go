@@ -19,14 +19,14 @@ type debts struct {
 }
 
 // postpone has rel looked at again, once the watcher names it or a directory above it for that. Nothing of what h says is
-// lost meanwhile.
+// lost meanwhile, but that it was a second look.
 func (r *Root) postpone(rel string, h *hint, err error) {
 	if r.owed.again == nil {
 		r.owed.again = make(map[string]watcher.Evidence)
 	}
 	h.each(rel, func(p string, h *hint) {
 		if p == rel || h.evidence != 0 {
-			r.owed.again[p] |= h.evidence
+			r.owed.again[p] |= h.evidence &^ watcher.Settled
 		}
 	})
 	if r.grumbled {

@@ -447,7 +447,6 @@ func (s *storming) step() string {
 		if fx == nil && isFile(fy) {
 			s.must(os.Link(s.at(y), s.at(x)))
 			s.say(cont, x)
-			s.say(attr, y)
 			return "hard link " + x + " " + y
 		}
 		if fx == nil {

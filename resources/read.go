@@ -13,11 +13,9 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-// Reserve waits until there is memory to read size bytes. Its error ends the read.
+// Reserve waits until there is memory to read size bytes. Its error ends the read. Up to mcp.SmallRead nobody is asked: there
+// are only so many reads at a time.
 type Reserve = func(ctx context.Context, size int64) error
-
-// unreserved is the size in bytes up to which a file is read without asking: there are only so many reads at a time.
-const unreserved = 64 << 10
 
 // read returns the content of what rd names. uri is the client's spelling.
 func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve) (mcp.Contents, error) {
@@ -65,7 +63,7 @@ func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Res
 	if where.info.IsDir() {
 		return r.readDirectory(ctx, uri, rd.rel)
 	}
-	if size := where.info.Size(); reserve != nil && size > unreserved && size <= r.maxSize {
+	if size := where.info.Size(); reserve != nil && size > mcp.SmallRead && size <= r.maxSize {
 		where.close() // nothing is held open by those who wait
 		if err := reserve(ctx, size); err != nil {
 			return out, refused{err}

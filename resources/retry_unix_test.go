@@ -181,3 +181,16 @@ func TestHiddenAboveWhatCannotBeListed(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 }
+
+// TestRetryIsNoSecondLook: that a name was settled is not held over to when it can be looked at.
+func TestRetryIsNoSecondLook(t *testing.T) {
+	p := serve(t, "d/a").watch()
+	p.remove("d/a")
+	b := dirty(str|watcher.Settled, "d/a")
+	b.Rescan = []string{"d"}
+	p.starved(func() { p.Root.Apply(b) })
+	if ev := p.owed.again["d/a"]; ev != str {
+		t.Errorf("owed: %v", p.owed.again)
+	}
+	p.wantFirst(rescan("d"), false, "d/a")
+}

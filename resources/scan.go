@@ -66,26 +66,29 @@ func (r *Root) readDir(rel string, n int) ([]entry, error) {
 	return out, nil
 }
 
-// scan lists what of a directory is visible, by name, and the scope in force there. above is the parent's scope, old the
-// one that was in force in the directory before, which is returned again if nothing has changed in it.
-func (r *Root) scan(rel string, above, old *scope) ([]entry, *scope, error) {
-	list, err := r.readDir(rel, -1)
+// scan lists what of a directory is visible, by name, and the scope in force there. above is the parent's scope.
+func (r *Root) scan(rel string, above *scope) ([]entry, *scope, error) {
+	list, found, err := r.readAll(rel)
 	if err != nil {
 		return nil, above, err
 	}
-	has := false
-	for _, e := range list {
-		has = has || isIgnoreName(e.name) && (e.kind == regular || e.kind == symlink)
-	}
-	in := above
-	if has {
-		raw, err := r.readIgnore(rel)
-		if err != nil {
-			return nil, above, err
-		}
-		in = above.own(rel, raw, old)
-	}
+	in := above.own(rel, found.raw, nil)
 	return visible(list, rel, in), in, nil
+}
+
+// readAll lists all of a directory, in no order, and reads its ignore files.
+func (r *Root) readAll(rel string) ([]entry, ignoreFiles, error) {
+	list, err := r.readDir(rel, -1)
+	if err != nil {
+		return nil, noIgnoreFiles, err
+	}
+	for _, e := range list {
+		if isIgnoreName(e.name) && (e.kind == regular || e.kind == symlink) {
+			found, err := r.readIgnore(rel)
+			return list, found, err
+		}
+	}
+	return list, noIgnoreFiles, nil
 }
 
 // visible returns what of the entries of a directory is to be shown, in order.
@@ -105,31 +108,40 @@ func findEntry(sorted []entry, name string) (entry, bool) {
 	return sorted[i], true
 }
 
+// ignoreFiles is what the ignore files of a directory hold.
+type ignoreFiles struct {
+	raw    [len(ignoreNames)]string
+	absent [len(ignoreNames)]bool
+}
+
+var noIgnoreFiles = ignoreFiles{absent: [len(ignoreNames)]bool{true, true}}
+
 // hideAll stands for the text of an ignore file that cannot be read: what its owner wanted hidden must not be shown.
 const hideAll = "*\n"
 
 // readIgnore reads the ignore files of a directory. One that is a link is not followed, as in git. An error means that
 // what they say is not known now, for a passing reason; then what is not known to be visible must not be shown.
-func (r *Root) readIgnore(rel string) (raw [len(ignoreNames)]string, err error) {
+func (r *Root) readIgnore(rel string) (found ignoreFiles, err error) {
 	for i, name := range ignoreNames {
 		p := join(rel, name)
 		text, err := r.readRules(p)
 		switch {
 		case err == nil:
-			raw[i] = text
+			found.raw[i] = text
 			r.said.Delete(p)
 		case passing(err):
-			return raw, err
+			return found, err
 		case errors.Is(err, errIgnoreLink):
 			r.once(p, "an ignore file that is a link is not followed and hides nothing", "file", p)
 		case errors.Is(err, fs.ErrNotExist):
+			found.absent[i] = true
 			r.said.Delete(p)
 		default:
-			raw[i] = hideAll
+			found.raw[i] = hideAll
 			r.once(p, "an ignore file cannot be read, so nothing in its directory is served", "file", p, "reason", reason(err))
 		}
 	}
-	return raw, nil
+	return found, nil
 }
 
 var (

@@ -60,8 +60,8 @@ func TestSaveThroughAVisibleNameIsOneUpdate(t *testing.T) {
 	p.wantList("a")
 }
 
-// A checkout is no save: its names count at once.
-func TestManyNamesCountAtOnce(t *testing.T) {
+// A checkout is no save: its names beyond 256 in a batch count at once.
+func TestNamesBeyond256InABatchCountAtOnce(t *testing.T) {
 	p := serve(t)
 	p.watch()
 	var names []string
@@ -89,4 +89,52 @@ func TestRulesNeedNoSecondLook(t *testing.T) {
 		t.Errorf("%v, unsettled %q", c, reply.Unsettled)
 	}
 	p.wantList("hid")
+}
+
+// What is settled counts also where its directory is listed again in the same batch.
+func TestSettledInADirectoryListedAgain(t *testing.T) {
+	p := serve(t, "a", "d/b").watch()
+	p.remove("a")
+	p.remove("d")
+	b := dirty(str|watcher.Settled, "a", "d")
+	b.Rescan = []string{""}
+	p.wantFirst(b, true)
+	p.wantList()
+}
+
+// An ignore file that is away for a moment goes on hiding; what it hides is shown once it is known to be gone.
+func TestIgnoreFileAwayForAMoment(t *testing.T) {
+	for _, b := range []watcher.Batch{rescan(""), rescan("d"), dirty(str, "d/.gitignore"), dirty(attr, "d/.gitignore")} {
+		p := serve(t, "d/hid", "d/seen", "d/out/x")
+		p.write("d/.gitignore", "hid\nout/\n")
+		p.write("d/.mcpignore", "# none\n")
+		p.watch()
+		p.rename("d/.gitignore", "d/.gitignore~")
+		p.wantFirst(b, false, "d/.gitignore")
+		p.wantList("d/seen")
+		p.rename("d/.gitignore~", "d/.gitignore")
+		p.wantFirst(dirty(watcher.Settled, "d/.gitignore"), false)
+		p.wantList("d/seen")
+		p.remove("d/.gitignore")
+		p.wantFirst(b, false, "d/.gitignore")
+		c, reply := p.Root.Apply(dirty(watcher.Settled, "d/.gitignore"))
+		if !c.List || !slices.Equal(reply.Rewalk, []string{"d"}) || len(reply.Unsettled) > 0 {
+			t.Errorf("%v: %+v, %+v", b, c, reply)
+		}
+		p.wantList("d/hid", "d/seen", "d/out/x")
+	}
+}
+
+// One that was removed and is known to be shows what it hid at once, listed again or not.
+func TestIgnoreFileSettledAndGone(t *testing.T) {
+	for _, dirs := range [][]string{nil, {""}} {
+		p := serve(t, "d/hid", "d/seen")
+		p.write("d/.gitignore", "hid\n")
+		p.watch()
+		p.remove("d/.gitignore")
+		b := dirty(str|watcher.Settled, "d/.gitignore")
+		b.Rescan = dirs
+		p.wantFirst(b, true)
+		p.wantList("d/hid", "d/seen")
+	}
 }

@@ -6,10 +6,12 @@ import (
 )
 
 // twins knows which served files are hard links to one inode: a write through one changes all, and is notified of under
-// one name only. Only files whose state was taken are known, and no others can be subscribed to.
+// one name only. Only files whose state was taken are known, and no others can be subscribed to. One that had no other name
+// then is found when another is met.
 type twins struct {
-	mu    sync.Mutex // guards files
-	files map[inode][]twinName
+	mu       sync.Mutex // guards what follows
+	files    map[inode][]twinName
+	searched map[inode]struct{} // of files: all names that the index holds are known, and later ones will be
 }
 
 // twinName is one of the names. The file tells it from a later one at the same path.
@@ -47,9 +49,33 @@ func (t *twins) forget(f *file, s *stat) {
 	list := slices.DeleteFunc(t.files[id], func(n twinName) bool { return n.file == f })
 	if len(list) == 0 {
 		delete(t.files, id)
+		delete(t.searched, id)
 	} else {
 		t.files[id] = list
 	}
+}
+
+// partly reports whether the inode that s tells of may have names in the index that are not known.
+func (t *twins) partly(s *stat) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := inode{s.dev, s.ino}
+	_, searched := t.searched[id]
+	return !searched && len(t.files[id]) < int(s.nlink)
+}
+
+// found is told that all names of an inode in the index were noted. Where there are none, one may yet come that has no
+// other then.
+func (t *twins) found(id inode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.files[id]) == 0 {
+		return
+	}
+	if t.searched == nil {
+		t.searched = make(map[inode]struct{})
+	}
+	t.searched[id] = struct{}{}
 }
 
 func (t *twins) none() bool {

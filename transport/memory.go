@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
 // memory is what all reads of a server may take together. Small ones have a part of their own, so that they do not wait
@@ -19,8 +21,6 @@ type pool struct {
 }
 
 const (
-	// smallRead is the size in bytes up to which a read counts as small.
-	smallRead = 64 << 10
 	// perByte is what a byte of a file takes at worst: itself, and six bytes of JSON for a control character.
 	perByte = 7
 	// perRead is what a read takes besides.
@@ -49,7 +49,7 @@ type share struct {
 func (h *share) reserve(ctx context.Context, size int64) error {
 	h.release()
 	p := &h.of.large
-	if size <= smallRead {
+	if size <= mcp.SmallRead {
 		p = &h.of.small
 	}
 	n := p.size

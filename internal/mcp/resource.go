@@ -35,6 +35,10 @@ type ResourceTemplate struct {
 	Description string `json:"description,omitempty"`
 }
 
+// SmallRead is the size in bytes up to which a read counts as small: resources reads without asking for memory, and
+// transport gives the memory from the part for small ones.
+const SmallRead = 64 << 10
+
 // Contents is what one resource held when it was read. Exactly one of text and blob goes on the wire.
 type Contents struct {
 	URI      string // the client's spelling

@@ -1,0 +1,63 @@
+//go:build unix
+
+package resources
+
+import (
+	"os"
+	"testing"
+
+	"github.com/mcp-fsserve/mcp-fsserve/watcher"
+)
+
+// TestHardLinkMadeAfterTheBaseline: the system tells of the new name only. A write through it, from the first moment on, is
+// a change of the file.
+func TestHardLinkMadeAfterTheBaseline(t *testing.T) {
+	p := serve(t, "d/f", "x", "u").watch()
+	p.must(os.Link(p.at("d/f"), p.at("g")))
+	p.write("g", "longer than it was")
+	c, reply := p.Root.Apply(dirty(cont, "g")) // not settled yet
+	if len(c.Keys) != 1 || c.List || len(reply.Unsettled) != 1 {
+		t.Errorf("%+v, %+v", c, reply)
+	}
+	p.wantApply(dirty(watcher.Settled, "g"), true, "g")
+	p.write("g", "even longer than it was")
+	p.wantApply(dirty(cont, "g"), false, "d/f", "g")
+	p.write("d/f", "and longer")
+	p.wantApply(dirty(cont, "d/f"), false, "d/f", "g")
+	p.must(os.Link(p.at("x"), p.at("y")))
+	p.write("y", "longer than it was")
+	p.wantApply(rescan(""), true, "x", "y")
+	p.must(os.Remove(p.at("u")))
+	p.must(os.Link(p.at("x"), p.at("u"))) // in the place of another file
+	p.wantApply(dirty(cont, "u"), false, "u", "x", "y")
+	p.write("u", "as long as never before")
+	p.wantApply(dirty(cont, "u"), false, "u", "x", "y")
+	for _, name := range []string{"d", "g", "u", "x", "y"} {
+		p.remove(name)
+	}
+	p.wantApply(rescan(""), true, "d", "d/f", "g", "u", "x", "y")
+	if !p.twins.none() || len(p.twins.searched) > 0 {
+		t.Errorf("kept: %v, %v", p.twins.files, p.twins.searched)
+	}
+}
+
+// TestHardLinkInANewDirectory: the same for names that come with their directory.
+func TestHardLinkInANewDirectory(t *testing.T) {
+	p := serve(t, "f").watch()
+	p.make("d/")
+	p.must(os.Link(p.at("f"), p.at("d/g")))
+	p.write("d/g", "longer than it was")
+	p.wantApply(rescan("d"), true, "d", "d/g", "f")
+}
+
+// TestOneSearchForAnInode: a file with a name that is not served does not have the index searched at each write.
+func TestOneSearchForAnInode(t *testing.T) {
+	p := serve(t, "f").watch()
+	s := func() *stat { return p.tree.file("f").stat.Load() }
+	p.must(os.Link(p.at("f"), p.at(".f")))
+	p.write("f", "longer than it was")
+	p.wantApply(dirty(cont, "f"), false, "f")
+	if s().nlink != 2 || p.twins.partly(s()) {
+		t.Errorf("%d names, and the index is searched again", s().nlink)
+	}
+}

@@ -218,7 +218,7 @@ func (a *apply) momentary(d *dir, rel, name string, k kind, fi fs.FileInfo, h *h
 		return false
 	}
 	if comes { // a write through it counts for the names that are served
-		a.twinsOf(nil, newStat(fi, a.root.who), h.evidence)
+		a.twinsOf(nil, newStat(fi, a.root.who), madeOf(h.evidence))
 	}
 	return true
 }

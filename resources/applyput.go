@@ -38,7 +38,7 @@ func (a *apply) newFile(rel, name string, s *stat, ev watcher.Evidence) *file {
 	f.stat.Store(s)
 	a.addFile(rel)
 	a.root.twins.note(rel, f, s)
-	a.twinsOf(f, s, ev) // it may be a new name of an old file, and was perhaps written to
+	a.twinsOf(f, s, madeOf(ev)) // it may be a new name of an old file, and was perhaps written to
 	return f
 }
 

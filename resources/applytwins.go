@@ -15,6 +15,10 @@ func (a *apply) twinsOf(f *file, s *stat, ev watcher.Evidence) {
 	}
 }
 
+// madeOf is what the evidence for a new name says of the inode's other names: making a name changes none of them, so that a
+// write since must show in their size or time.
+func madeOf(ev watcher.Evidence) watcher.Evidence { return ev &^ watcher.Content }
+
 // searchTwins notes the names of inodes that had one name when their state was taken, and have others now. The whole index is
 // gone through, in memory, but only once a batch, and once for an inode that has names elsewhere.
 func (a *apply) searchTwins(changed []twin) {

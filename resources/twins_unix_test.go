@@ -61,3 +61,12 @@ func TestOneSearchForAnInode(t *testing.T) {
 		t.Errorf("%d names, and the index is searched again", s().nlink)
 	}
 }
+
+// Making a name changes no other name of the file.
+func TestNewHardLinkAloneChangesNothing(t *testing.T) {
+	p := serve(t, "f", "d/").watch()
+	p.must(os.Link(p.at("f"), p.at("d/g")))
+	p.wantApply(dirty(cont, "d/g"), true, "d/g")
+	p.write("d/g", "written through the new name")
+	p.wantApply(dirty(cont, "d/g"), false, "d/g", "f")
+}

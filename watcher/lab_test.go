@@ -22,12 +22,30 @@ type lab struct {
 	*consumer
 	src   *modelSource
 	began time.Time
-	log   bytes.Buffer // read when the bubble rests
-	deaf  bool         // the consumer gets none
+	log   logBuffer
+	deaf  bool // the consumer gets none
 
 	tellMu  sync.Mutex  // guards what follows
 	told    []telling   // since the last hush
 	onBatch func(Batch) // called before the consumer gets a batch, if not nil
+}
+
+// logBuffer is what was logged so far.
+type logBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 type telling struct {

@@ -1,10 +1,8 @@
 package resources
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -57,17 +55,9 @@ func TestHiddenByNameDoesNotResolve(t *testing.T) {
 	}
 }
 
-// serveLogged serves files and returns what is logged.
-func serveLogged(t *testing.T, files ...string) (*place, *bytes.Buffer) {
-	t.Helper()
-	p := serve(t, files...)
-	var log bytes.Buffer
-	p.open(&Options{Base: "test://", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	return p, &log
-}
-
 func TestIgnoreFileTooLargeToReadHidesAll(t *testing.T) {
-	p, log := serveLogged(t, "a", "d/b")
+	p := serve(t, "a", "d/b")
+	log := p.logged()
 	p.write("d/.mcpignore", strings.Repeat("#\n", 2<<20)+"nothing\n")
 	p.watch()
 	p.wantList("a")
@@ -82,7 +72,8 @@ func TestIgnoreFileTooLargeToReadHidesAll(t *testing.T) {
 }
 
 func TestIgnoreFileThatIsALinkIsSaidToHideNothing(t *testing.T) {
-	p, log := serveLogged(t, "a", "rules", ".gitignore -> rules")
+	p := serve(t, "a", "rules", ".gitignore -> rules")
+	log := p.logged()
 	p.write("rules", "a\n")
 	p.watch()
 	p.wantList("a", "rules")

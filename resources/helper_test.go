@@ -1,8 +1,10 @@
 package resources
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +63,14 @@ func (p *place) watch() *place {
 	p.load()
 	p.cat.Baseline(context.Background(), []string{p.Root.base.key("")})
 	return p
+}
+
+// logged opens the root again with a log, and returns what was written to that.
+func (p *place) logged() *bytes.Buffer {
+	p.t.Helper()
+	var log bytes.Buffer
+	p.open(&Options{Base: "test://", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	return &log
 }
 
 func (p *place) at(rel string) string { return filepath.Join(p.dir, filepath.FromSlash(rel)) }

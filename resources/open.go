@@ -198,9 +198,13 @@ func (s *spot) enter(name string, seen fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if now, err := sub.Stat("."); err != nil || !os.SameFile(seen, now) {
+	now, err := sub.Stat(".")
+	if err == nil && !os.SameFile(seen, now) {
+		err = errAbsent
+	}
+	if err != nil {
 		sub.Close()
-		return errAbsent
+		return err
 	}
 	s.close()
 	s.in = sub

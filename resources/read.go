@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -41,6 +42,8 @@ func explain(uri string, err error) error {
 		return err
 	case errors.Is(err, errDenied):
 		return &mcp.ReadError{URI: uri, Reason: fs.ErrPermission.Error()}
+	case errors.Is(err, errUnknown):
+		return &mcp.ReadError{URI: uri, Reason: errUnknown.Error()}
 	case errors.As(err, &no) && passing(err):
 		return &mcp.ReadError{URI: uri, Reason: reason(err)}
 	}
@@ -50,6 +53,9 @@ func explain(uri string, err error) error {
 // errDenied: the file is there, and visible, and may not be read. In a directory that may not be entered nothing is
 // known to be there.
 var errDenied = errors.New("denied")
+
+// errUnknown: whether the file is visible cannot be told now, for want of descriptors for instance.
+var errUnknown = errors.New("the rules for it cannot be read now, ask again")
 
 func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve) (out mcp.Contents, err error) {
 	if rd.rel == "" {
@@ -98,12 +104,27 @@ func (r *Root) seek(rd reading) (*spot, error) {
 	if err != nil {
 		return &spot{}, err
 	}
-	isDir := where.info.IsDir()
-	if r.judge(rd.rel, isDir).hidden() || !r.spelled(rd.rel) || isDir && where.links > 0 || !isDir && rd.dirOnly {
+	if err := r.admit(where, rd); err != nil {
 		where.close()
-		return &spot{}, errAbsent
+		return &spot{}, err
 	}
 	return where, nil
+}
+
+// admit tells why what was found is not served under this reading, nil if it is.
+func (r *Root) admit(where *spot, rd reading) error {
+	isDir := where.info.IsDir()
+	v := r.judge(rd.rel, isDir)
+	switch {
+	case v.by == unknown:
+		return errUnknown
+	case v.hidden(), isDir && where.links > 0, !isDir && rd.dirOnly:
+		return errAbsent
+	}
+	if ok, err := r.spelled(rd.rel); err != nil || !ok {
+		return cmp.Or(err, errAbsent)
+	}
+	return nil
 }
 
 // content is an open file, or a test's idea of one that is written to while it is read.
@@ -172,7 +193,7 @@ func readAll(f io.ReaderAt, buf []byte, size, most int64) ([]byte, error) {
 
 // spelled reports whether each segment of rel is spelled as its directory spells it: a case-folding disk opens others too.
 // What the index knows was spelled by the disk.
-func (r *Root) spelled(rel string) bool {
+func (r *Root) spelled(rel string) (bool, error) {
 	r.mu.RLock()
 	d, rest := r.tree.descend(rel)
 	known := rest == "" || d.file(rest) != nil
@@ -182,12 +203,12 @@ func (r *Root) spelled(rel string) bool {
 		seg, after, _ := strings.Cut(rest, "/")
 		list, err := r.readDir(at, -1)
 		if err != nil || !slices.ContainsFunc(list, func(e entry) bool { return e.name == seg }) {
-			return false
+			return false, err
 		}
 		at, rest = join(at, seg), after
 		known = rest == ""
 	}
-	return true
+	return true, nil
 }
 
 // readDirectory lists the children of a visible directory (RFC 2483, 5: one URI a line, CRLF).

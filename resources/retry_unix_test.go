@@ -4,13 +4,14 @@ package resources
 
 import (
 	"bytes"
-	"log/slog"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/watcher"
 )
 
@@ -24,14 +25,6 @@ func (p *place) starved(f func()) {
 	p.must(syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none))
 	defer func() { p.must(syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old)) }()
 	f()
-}
-
-// logged opens the root again with a log, and returns what was written to that.
-func (p *place) logged() *bytes.Buffer {
-	p.t.Helper()
-	var log bytes.Buffer
-	p.open(&Options{Base: "test://", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	return &log
 }
 
 func (p *place) applyStarved(b watcher.Batch) (c Change, retry []string) {
@@ -193,4 +186,18 @@ func TestRetryIsNoSecondLook(t *testing.T) {
 		t.Errorf("owed: %v", p.owed.again)
 	}
 	p.wantFirst(rescan("d"), false, "d/a")
+}
+
+// TestReadDuringLoadWithoutDescriptors: a file that is there is not said to be absent because its rules cannot be read.
+func TestReadDuringLoadWithoutDescriptors(t *testing.T) {
+	p := serve(t, "f")
+	p.wantAbsent("nothing") // opens the directory
+	p.starved(func() {
+		var failed *mcp.ReadError
+		if _, err := p.read("f"); !errors.As(err, &failed) {
+			t.Errorf("%v", err)
+		}
+		p.wantAbsent("nothing")
+	})
+	p.wantText("f", "content of f")
 }

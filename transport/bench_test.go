@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-const kib = "test://root/1k"
+const kib = "test://top/1k"
 
 // startBench serves a file of 1 KiB over a pipe.
 func startBench(b *testing.B, in io.Reader, out io.Writer) (stop func()) {
@@ -169,7 +169,7 @@ func BenchmarkListPage(b *testing.B) {
 	cat := newFakeCatalogue()
 	var page mcp.ResourcePage
 	for i := range 1000 {
-		page.Resources = append(page.Resources, mcp.Resource{URI: fmt.Sprintf("test://root/directory/file-%d.md", i), Name: fmt.Sprintf("directory/file-%d.md", i),
+		page.Resources = append(page.Resources, mcp.Resource{URI: fmt.Sprintf("test://top/directory/file-%d.md", i), Name: fmt.Sprintf("directory/file-%d.md", i),
 			MIMEType: "text/markdown", Size: 1234, Annotations: &mcp.Annotations{LastModified: "2025-01-12T15:00:58Z"}})
 	}
 	cat.pages["first"] = page

@@ -18,7 +18,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// fakeCatalogue serves what its maps hold. URIs below test://root/ resolve, existing or not.
+// fakeCatalogue serves what its maps hold. URIs below test://top/ resolve, existing or not.
 type fakeCatalogue struct {
 	contents map[string]mcp.Contents
 	failures map[string]error
@@ -44,25 +44,25 @@ type fakeCatalogue struct {
 func newFakeCatalogue() *fakeCatalogue {
 	return &fakeCatalogue{
 		contents: map[string]mcp.Contents{
-			"test://root/a.md":  {MIMEType: "text/markdown", Data: []byte("# A\n\"q\" \\ \x01 ünï <&>\u2028\n"), Text: true},
-			"test://root/empty": {MIMEType: "text/plain", Text: true},
-			"test://root/b.png": {MIMEType: "image/png", Data: []byte{0x89, 'P', 'N', 'G', 0xff}},
+			"test://top/a.md":  {MIMEType: "text/markdown", Data: []byte("# A\n\"q\" \\ \x01 ünï <&>\u2028\n"), Text: true},
+			"test://top/empty": {MIMEType: "text/plain", Text: true},
+			"test://top/b.png": {MIMEType: "image/png", Data: []byte{0x89, 'P', 'N', 'G', 0xff}},
 		},
 		failures: map[string]error{
-			"test://root/big":    &mcp.TooLargeError{URI: "test://root/big", Size: 20 << 20, Limit: 16 << 20},
-			"test://root/locked": &mcp.ReadError{URI: "test://root/locked", Reason: "permission denied"},
-			"test://root/odd":    errors.New("open /secret/host/path: odd"),
+			"test://top/big":    &mcp.TooLargeError{URI: "test://top/big", Size: 20 << 20, Limit: 16 << 20},
+			"test://top/locked": &mcp.ReadError{URI: "test://top/locked", Reason: "permission denied"},
+			"test://top/odd":    errors.New("open /secret/host/path: odd"),
 		},
 		pages: map[string]mcp.ResourcePage{
 			"first": {
 				Resources: []mcp.Resource{
-					{URI: "test://root/a.md", Name: "a.md", MIMEType: "text/markdown", Size: 22,
+					{URI: "test://top/a.md", Name: "a.md", MIMEType: "text/markdown", Size: 22,
 						Annotations: &mcp.Annotations{LastModified: "2025-01-12T15:00:58Z"}},
-					{URI: "test://root/empty", Name: "empty", MIMEType: "text/plain"},
+					{URI: "test://top/empty", Name: "empty", MIMEType: "text/plain"},
 				},
 				NextCursor: "p2",
 			},
-			"p2": {Resources: []mcp.Resource{{URI: "test://root/b.png", Name: "b.png", MIMEType: "image/png", Size: 5}}},
+			"p2": {Resources: []mcp.Resource{{URI: "test://top/b.png", Name: "b.png", MIMEType: "image/png", Size: 5}}},
 		},
 		block: map[string]chan struct{}{},
 	}
@@ -134,11 +134,11 @@ func (c *fakeCatalogue) busy() int {
 }
 
 func (c *fakeCatalogue) Templates() []mcp.ResourceTemplate {
-	return []mcp.ResourceTemplate{{URITemplate: "test://root/{+path}", Name: "root", Title: "Root", Description: "any file"}}
+	return []mcp.ResourceTemplate{{URITemplate: "test://top/{+path}", Name: "root", Title: "Root", Description: "any file"}}
 }
 
 func (c *fakeCatalogue) Resolve(uri string) ([]string, error) {
-	if !strings.HasPrefix(uri, "test://root") {
+	if !strings.HasPrefix(uri, "test://top") {
 		return nil, &mcp.NotFoundError{URI: uri}
 	}
 	return []string{strings.TrimSuffix(uri, "/")}, nil

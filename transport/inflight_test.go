@@ -171,14 +171,14 @@ func TestTimersHoldEachStreamOnce(t *testing.T) {
 		p := stepped(t, newFakeCatalogue(), io.Discard)
 		var uris []string
 		for i := range 10 {
-			uris = append(uris, fmt.Sprintf(`"test://root/%d"`, i))
+			uris = append(uris, fmt.Sprintf(`"test://top/%d"`, i))
 		}
 		p.receive([]byte(listenTo("1", `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`)))
 		p.turn(t)
-		p.s.hub.Publish(listen.Change{Keys: []string{"test://root/0"}})
+		p.s.hub.Publish(listen.Change{Keys: []string{"test://top/0"}})
 		p.turn(t)
 		for i := range 10 { // the first is paced, each of the others is due at once
-			p.s.hub.Publish(listen.Change{Keys: []string{"test://root/0", fmt.Sprint("test://root/", i)}})
+			p.s.hub.Publish(listen.Change{Keys: []string{"test://top/0", fmt.Sprint("test://top/", i)}})
 			p.turn(t)
 			if len(p.w.timers) != 1 {
 				t.Fatalf("%d timers for one stream", len(p.w.timers))
@@ -196,16 +196,16 @@ func TestTimersHoldEachStreamOnce(t *testing.T) {
 func TestIDOfAListenIsFreeWithItsResult(t *testing.T) {
 	serve(t, func(t *testing.T, c *client) {
 		text := func(n int) {
-			c.cat.contents["test://root/fill"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), n), Text: true}
+			c.cat.contents["test://top/fill"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), n), Text: true}
 		}
 		text(0)
-		rest := len(c.ask(read("7", "test://root/fill")).raw) + len(acknowledged("1", "")) + 2
+		rest := len(c.ask(read("7", "test://top/fill")).raw) + len(acknowledged("1", "")) + 2
 		// One write: an answer, the acknowledgement, and with the result the burst is full.
 		text(burst - rest - len(completed("1"))/2)
 		first, second := make(chan struct{}), make(chan struct{})
 		c.out.setStall(first)
 		c.send(modern("0", "server/discover", ""))
-		c.send(read("7", "test://root/fill"))
+		c.send(read("7", "test://top/fill"))
 		c.send(listenTo("1", ""))
 		c.out.setStall(second)
 		close(first)
@@ -292,17 +292,17 @@ func TestBatchesKeepWithinTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out sink
 		cat := newFakeCatalogue()
-		cat.contents["test://root/m"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), size), Text: true}
+		cat.contents["test://top/m"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), size), Text: true}
 		p := stepped(t, cat, &out)
 		p.f.maxPartial, p.f.maxWorkers = budget, 4
 		p.receive([]byte(initialize("0", mcp.Legacy20250326)))
 		p.turn(t)
 		out.data = nil
 		for _, name := range []string{"a", "b", "c"} {
-			p.receiveBatch([]byte(batchOf(name, 40, "test://root/m")))
+			p.receiveBatch([]byte(batchOf(name, 40, "test://top/m")))
 		}
 		for i := range 20 {
-			p.receive([]byte(read(fmt.Sprint(i), "test://root/m")))
+			p.receive([]byte(read(fmt.Sprint(i), "test://top/m")))
 		}
 		p.receive([]byte(cancel(`"c0"`)))
 		p.receive([]byte(cancel(`"c39"`)))
@@ -341,16 +341,16 @@ func TestBatchesDoNotWaitForEachOther(t *testing.T) {
 		var out sink
 		cat := newFakeCatalogue()
 		gate := make(chan struct{})
-		cat.block["test://root/slow"] = gate
-		cat.contents["test://root/slow"] = mcp.Contents{Data: []byte("x"), Text: true}
-		cat.contents["test://root/m"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), 60), Text: true}
+		cat.block["test://top/slow"] = gate
+		cat.contents["test://top/slow"] = mcp.Contents{Data: []byte("x"), Text: true}
+		cat.contents["test://top/m"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), 60), Text: true}
 		p := stepped(t, cat, &out)
 		p.f.maxPartial, p.f.maxWorkers = 1000, 2
 		p.receive([]byte(initialize("0", mcp.Legacy20250326)))
 		p.turn(t)
 		out.data = nil
 		for _, name := range []string{"a", "b"} {
-			p.receiveBatch([]byte("[" + strings.Trim(batchOf(name+"s", 1, "test://root/slow"), "[]") + "," + strings.Trim(batchOf(name, 30, "test://root/m"), "[]") + "]"))
+			p.receiveBatch([]byte("[" + strings.Trim(batchOf(name+"s", 1, "test://top/slow"), "[]") + "," + strings.Trim(batchOf(name, 30, "test://top/m"), "[]") + "]"))
 		}
 		p.receive([]byte(read("1", a)))
 		p.turn(t)
@@ -366,11 +366,11 @@ func TestBatchesDoNotWaitForEachOther(t *testing.T) {
 // A large batch is not put together once more to be written.
 func TestLargeBatchIsWrittenInPieces(t *testing.T) {
 	serve(t, func(t *testing.T, c *client) {
-		c.cat.contents["test://root/m"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), 2*burst), Text: true}
-		c.cat.contents["test://root/s"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), burst/3), Text: true}
+		c.cat.contents["test://top/m"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), 2*burst), Text: true}
+		c.cat.contents["test://top/s"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), burst/3), Text: true}
 		c.ask(initialize("0", mcp.Legacy20250326))
-		for _, uri := range []string{"test://root/m", "test://root/s", a} {
-			c.ask("[" + strings.Trim(batchOf("x", 20, uri), "[]") + "," + strings.Trim(batchOf("y", 20, "test://root/s"), "[]") + "]")
+		for _, uri := range []string{"test://top/m", "test://top/s", a} {
+			c.ask("[" + strings.Trim(batchOf("x", 20, uri), "[]") + "," + strings.Trim(batchOf("y", 20, "test://top/s"), "[]") + "]")
 			if c.out.largest > 4*burst {
 				t.Errorf("a write of %d bytes", c.out.largest)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-const other = "test://root/other"
+const other = "test://top/other"
 
 // endings are the ways to tell a server to leave.
 var endings = map[string]func(c *client){

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-const control = "test://root/control"
+const control = "test://top/control"
 
 // withControl serves a file of so many control characters, the worst there is to encode.
 func withControl(size int) func() *fakeCatalogue {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	a     = "test://root/a.md"
-	b     = "test://root/b.png"
+	a     = "test://top/a.md"
+	b     = "test://top/b.png"
 	onlyA = `"resourceSubscriptions":["` + a + `"]`
 )
 
@@ -53,8 +53,8 @@ func TestRule03AcknowledgesTheHonouredSubset(t *testing.T) {
 	for _, test := range [][2]string{
 		{`"resourcesListChanged":true,"toolsListChanged":true,"promptsListChanged":true`, `"resourcesListChanged":true`},
 		{`"resourcesListChanged":false,` + onlyA, onlyA},
-		{`"resourceSubscriptions":["` + a + `","file:///etc/passwd","` + a + `","test://root/not/yet"]`,
-			`"resourceSubscriptions":["` + a + `","test://root/not/yet"]`},
+		{`"resourceSubscriptions":["` + a + `","file:///etc/passwd","` + a + `","test://top/not/yet"]`,
+			`"resourceSubscriptions":["` + a + `","test://top/not/yet"]`},
 		{onlyA + `,"novelty":{}`, onlyA},
 	} {
 		serve(t, func(t *testing.T, c *client) {
@@ -133,7 +133,7 @@ func TestRule07NoProgressOrLogMessagesOnAListen(t *testing.T) {
 		line = strings.Replace(line, `"_meta":{`, `"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug",`, 1)
 		c.send(line)
 		c.raw(acknowledged("1", onlyA))
-		if f := c.ask(strings.Replace(read("2", "test://root/odd"), `"_meta":{`, `"_meta":{"progressToken":2,`, 1)); f.Error == nil {
+		if f := c.ask(strings.Replace(read("2", "test://top/odd"), `"_meta":{`, `"_meta":{"progressToken":2,`, 1)); f.Error == nil {
 			t.Errorf("got %s", f.raw)
 		}
 		c.hub.Publish(listen.Change{Keys: []string{a}})
@@ -171,7 +171,7 @@ func TestRule08CancelStopsAndSilences(t *testing.T) {
 		c.send(read("1", a), read("2", a), modern("3", "server/discover", ""))
 		c.send(cancel("1"), cancel("3"), listenTo("1", onlyA))
 		c.hub.Publish(listen.Change{Keys: []string{a}})
-		c.send(cancel("1"), read("3", "test://root/none"))
+		c.send(cancel("1"), read("3", "test://top/none"))
 		c.out.setStall(nil)
 		close(stall)
 		got := c.frames()
@@ -390,20 +390,20 @@ func TestRule18Read(t *testing.T) {
 	const tail = `],"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mcp-fsserve","version":"devel"}}}}`
 	serve(t, func(t *testing.T, c *client) {
 		c.send(read("1", a))
-		c.raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","contents":[{"uri":"test://root/a.md","mimeType":"text/markdown",` +
+		c.raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","contents":[{"uri":"test://top/a.md","mimeType":"text/markdown",` +
 			`"text":"# A\n\"q\" \\ \u0001 ünï <&>` + "\u2028" + `\n"}` + tail)
-		c.send(read("1", "test://root/empty"))
-		c.raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","contents":[{"uri":"test://root/empty","mimeType":"text/plain","text":""}` + tail)
+		c.send(read("1", "test://top/empty"))
+		c.raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","contents":[{"uri":"test://top/empty","mimeType":"text/plain","text":""}` + tail)
 		c.send(read("1", b))
-		c.raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","contents":[{"uri":"test://root/b.png","mimeType":"image/png","blob":"iVBOR/8="}` + tail)
-		none := c.ask(read("1", "test://root/none"))
+		c.raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","contents":[{"uri":"test://top/b.png","mimeType":"image/png","blob":"iVBOR/8="}` + tail)
+		none := c.ask(read("1", "test://top/none"))
 		none.wantError(t, "1", -32602, "not found")
-		if string(none.Error.Data) != `{"uri":"test://root/none"}` {
+		if string(none.Error.Data) != `{"uri":"test://top/none"}` {
 			t.Errorf("data %s", none.Error.Data)
 		}
-		c.ask(read("1", "test://root/big")).wantError(t, "1", -32603, "20971520", "16777216")
-		c.ask(read("1", "test://root/locked")).wantError(t, "1", -32603, "permission denied")
-		odd := c.ask(read("1", "test://root/odd"))
+		c.ask(read("1", "test://top/big")).wantError(t, "1", -32603, "20971520", "16777216")
+		c.ask(read("1", "test://top/locked")).wantError(t, "1", -32603, "permission denied")
+		odd := c.ask(read("1", "test://top/odd"))
 		odd.wantError(t, "1", -32603)
 		if strings.Contains(odd.raw, "secret") {
 			t.Errorf("a path of the host: %s", odd.raw)
@@ -534,7 +534,7 @@ func TestRule28PingSubscribeAndUntaggedNotifications(t *testing.T) {
 		after(time.Second)
 		c.hub.Publish(listen.Change{Keys: []string{a}})
 		c.nothing()
-		c.ask(legacy("6", "resources/read", `"uri":"test://root/none"`)).wantError(t, "6", -32002)
+		c.ask(legacy("6", "resources/read", `"uri":"test://top/none"`)).wantError(t, "6", -32002)
 		c.close()
 		c.nothing() // no result ends an untagged stream
 	})
@@ -614,10 +614,10 @@ func TestRule29LegacyResultsAndBatches(t *testing.T) {
 			for request, want := range map[string]string{
 				legacy("1", "tools/list", ""):               hello + `"tools":[]}}`,
 				legacy("1", "prompts/list", ""):             hello + `"prompts":[]}}`,
-				legacy("1", "resources/templates/list", ""): hello + `"resourceTemplates":[{"uriTemplate":"test://root/{+path}","name":"root",` + title + `"description":"any file"}]}}`,
-				legacy("1", "resources/list", ""): hello + `"resources":[{"uri":"test://root/a.md","name":"a.md","mimeType":"text/markdown","size":22` + modified + `},` +
-					`{"uri":"test://root/empty","name":"empty","mimeType":"text/plain","size":0}],"nextCursor":"p2"}}`,
-				legacy("1", "resources/read", `"uri":"`+b+`"`): hello + `"contents":[{"uri":"test://root/b.png","mimeType":"image/png","blob":"iVBOR/8="}]}}`,
+				legacy("1", "resources/templates/list", ""): hello + `"resourceTemplates":[{"uriTemplate":"test://top/{+path}","name":"root",` + title + `"description":"any file"}]}}`,
+				legacy("1", "resources/list", ""): hello + `"resources":[{"uri":"test://top/a.md","name":"a.md","mimeType":"text/markdown","size":22` + modified + `},` +
+					`{"uri":"test://top/empty","name":"empty","mimeType":"text/plain","size":0}],"nextCursor":"p2"}}`,
+				legacy("1", "resources/read", `"uri":"`+b+`"`): hello + `"contents":[{"uri":"test://top/b.png","mimeType":"image/png","blob":"iVBOR/8="}]}}`,
 			} {
 				c.send(request)
 				c.raw(want)

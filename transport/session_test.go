@@ -35,7 +35,7 @@ func TestRandomSessions(t *testing.T) {
 func randomSession(t *testing.T, rng *rand.Rand, extra string) {
 	cat := newFakeCatalogue()
 	gate := make(chan struct{})
-	cat.block["test://root/slow"] = gate
+	cat.block["test://top/slow"] = gate
 	cat.deaf = rng.IntN(4) == 0
 	c := connect(t, &Options{MaxInFlight: 1 + rng.IntN(8), MaxLine: 2000}, cat)
 
@@ -55,7 +55,7 @@ func randomSession(t *testing.T, rng *rand.Rand, extra string) {
 		return fmt.Sprint(next + 1<<40)
 	}
 	uri := func() string {
-		return pick(a, b, "test://root/none", "test://root/slow", "test://root/dir/", "other://x")
+		return pick(a, b, "test://top/none", "test://top/slow", "test://top/dir/", "other://x")
 	}
 	request := func(id string) string {
 		return pick(

@@ -406,8 +406,8 @@ func TestBothErasOnOnePipe(t *testing.T) {
 		if got := c.frames(); len(got) != 2 {
 			t.Errorf("got %q", raws(got))
 		}
-		c.ask(read("4", "test://root/none")).wantError(t, "4", -32602)
-		c.ask(legacy("5", "resources/read", `"uri":"test://root/none"`)).wantError(t, "5", -32002)
+		c.ask(read("4", "test://top/none")).wantError(t, "4", -32602)
+		c.ask(legacy("5", "resources/read", `"uri":"test://top/none"`)).wantError(t, "5", -32002)
 		c.ask(modern("6", "ping", "")).wantError(t, "6", -32601)
 	})
 }
@@ -481,8 +481,8 @@ func TestAnswersAndStreamsTakeTurns(t *testing.T) {
 	serve(t, func(t *testing.T, c *client) {
 		var uris, keys []string
 		for i := range 200 {
-			uris = append(uris, fmt.Sprintf("%q", fmt.Sprintf("test://root/%d", i)))
-			keys = append(keys, fmt.Sprintf("test://root/%d", i))
+			uris = append(uris, fmt.Sprintf("%q", fmt.Sprintf("test://top/%d", i)))
+			keys = append(keys, fmt.Sprintf("test://top/%d", i))
 		}
 		c.send(listenTo(`"busy"`, `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`), listenTo(`"calm"`, onlyA))
 		c.frames()
@@ -519,8 +519,8 @@ func TestReadyFramesShareAWrite(t *testing.T) {
 		for i := range 20 {
 			c.send(read(fmt.Sprint(i), a))
 		}
-		c.cat.contents["test://root/large"] = mcp.Contents{Data: make([]byte, burst)} // less than a piece
-		c.send(read(`"large"`, "test://root/large"), read(`"after"`, a))
+		c.cat.contents["test://top/large"] = mcp.Contents{Data: make([]byte, burst)} // less than a piece
+		c.send(read(`"large"`, "test://top/large"), read(`"after"`, a))
 		c.out.setStall(nil)
 		close(stall)
 		if got := c.frames(); len(got) != 23 {
@@ -534,9 +534,9 @@ func TestReadyFramesShareAWrite(t *testing.T) {
 
 func TestLimitsOfListens(t *testing.T) {
 	serveWith(t, &Options{MaxURIs: 2}, newFakeCatalogue, func(t *testing.T, c *client) {
-		c.ask(listenTo("1", `"resourceSubscriptions":["test://root/1","test://root/2","test://root/3"]`)).wantError(t, "1", -32602, "3 URIs", "limit is 2")
-		c.send(listenTo("1", `"resourceSubscriptions":["test://root/1","test://root/2","test://root/1"]`))
-		c.raw(acknowledged("1", `"resourceSubscriptions":["test://root/1","test://root/2"]`))
+		c.ask(listenTo("1", `"resourceSubscriptions":["test://top/1","test://top/2","test://top/3"]`)).wantError(t, "1", -32602, "3 URIs", "limit is 2")
+		c.send(listenTo("1", `"resourceSubscriptions":["test://top/1","test://top/2","test://top/1"]`))
+		c.raw(acknowledged("1", `"resourceSubscriptions":["test://top/1","test://top/2"]`))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		in, w := io.Pipe()
@@ -554,13 +554,13 @@ func TestLimitsOfListens(t *testing.T) {
 
 func TestListenTakesABaselineFirst(t *testing.T) {
 	serve(t, func(t *testing.T, c *client) {
-		c.send(listenTo("1", `"resourceSubscriptions":["`+a+`","test://root/dir/"]`), listenTo("2", `"resourcesListChanged":true`))
-		if got := fmt.Sprint(c.cat.baselines); got != "[["+a+" test://root/dir]]" {
+		c.send(listenTo("1", `"resourceSubscriptions":["`+a+`","test://top/dir/"]`), listenTo("2", `"resourcesListChanged":true`))
+		if got := fmt.Sprint(c.cat.baselines); got != "[["+a+" test://top/dir]]" {
 			t.Errorf("baselines: %s", got)
 		}
 		c.frames()
-		c.hub.Publish(listen.Change{Keys: []string{"test://root/dir/x/y"}})
-		c.raw(updated("1", "test://root/dir/"))
+		c.hub.Publish(listen.Change{Keys: []string{"test://top/dir/x/y"}})
+		c.raw(updated("1", "test://top/dir/"))
 	})
 }
 
@@ -639,7 +639,7 @@ func TestRealPipes(t *testing.T) {
 	defer inR.Close()
 	defer outW.Close()
 	cat := newFakeCatalogue()
-	cat.contents["test://root/large"] = mcp.Contents{Data: make([]byte, 1<<20)}
+	cat.contents["test://top/large"] = mcp.Contents{Data: make([]byte, 1<<20)}
 	hub := listen.NewHub(nil)
 	done := make(chan error, 1)
 	go func() { done <- NewServer(cat, hub, nil).ServeStdio(context.Background(), inR, outW) }()
@@ -657,7 +657,7 @@ func TestRealPipes(t *testing.T) {
 	}
 	// The client takes no more: the large answer fails with EPIPE although the input stays open.
 	outR.Close()
-	if _, err := io.WriteString(inW, read("2", "test://root/large")+"\n"); err != nil {
+	if _, err := io.WriteString(inW, read("2", "test://top/large")+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

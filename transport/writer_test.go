@@ -19,7 +19,7 @@ func TestLargeAnswersDoNotSilenceStreams(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const each = 10 * time.Millisecond // a write
 			c := connect(t, nil, newFakeCatalogue())
-			c.cat.contents["test://root/large"] = mcp.Contents{MIMEType: "text/plain", Data: bytes.Repeat([]byte("x"), size), Text: true}
+			c.cat.contents["test://top/large"] = mcp.Contents{MIMEType: "text/plain", Data: bytes.Repeat([]byte("x"), size), Text: true}
 			c.send(listenTo(`"l"`, onlyA))
 			c.frames()
 			c.out.mu.Lock()
@@ -27,7 +27,7 @@ func TestLargeAnswersDoNotSilenceStreams(t *testing.T) {
 			c.out.mu.Unlock()
 			var lines strings.Builder
 			for i := range 30 {
-				lines.WriteString(read(fmt.Sprint(i), "test://root/large") + "\n")
+				lines.WriteString(read(fmt.Sprint(i), "test://top/large") + "\n")
 			}
 			if _, err := io.WriteString(c.in, lines.String()); err != nil {
 				t.Fatal(err)

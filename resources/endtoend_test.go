@@ -3,6 +3,7 @@
 package resources_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -19,7 +20,10 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/watcher"
 )
 
-var endRounds = flag.Int("endtoend.rounds", 12, "rounds of TestEndToEnd")
+var (
+	endRounds = flag.Int("endtoend.rounds", 12, "rounds of TestEndToEnd")
+	endSeed   = flag.Uint64("endtoend.seed", 0, "seed of TestEndToEnd; 0: a new one")
+)
 
 // TestEndToEnd: a real watcher feeds a Root. After any random operations the list becomes what the disk holds, what is
 // watched becomes what is visible, and every change of a file has been in Keys.
@@ -56,8 +60,8 @@ type end struct {
 }
 
 func newEnd(t *testing.T) *end {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := cmp.Or(*endSeed, uint64(time.Now().UnixNano()))
+	t.Logf("play it again with -endtoend.seed %d", seed)
 	e := &end{t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(seed, 0)), changes: make(chan resources.Change), keys: map[string]bool{}}
 	for _, f := range []string{"a", "d/a", "d/e/b", "f/out/x", "f/x.log"} {
 		e.write(f)

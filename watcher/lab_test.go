@@ -187,6 +187,14 @@ func (l *lab) since(start time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
+// toldSince compares what was told, and forgets it.
+func (l *lab) toldSince(start time.Time, want string) {
+	l.Helper()
+	if got := l.since(start); got != want {
+		l.Errorf("told\n%s\nnot\n%s", got, want)
+	}
+}
+
 func name(path string) string {
 	if path == "" {
 		return "."

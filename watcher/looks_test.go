@@ -34,10 +34,8 @@ func TestBusyNameSettlesInTime(t *testing.T) {
 			l.do("write f")
 			l.idle(4 * time.Millisecond)
 		}
-		if got, want := l.since(start), "2ms f:content\n6ms f:content\n10ms f:content\n14ms f:content\n18ms f:content\n"+
-			"22ms f:content\n26ms f:content\n27ms f:settled\n30ms f:content"; got != want {
-			l.Errorf("told\n%s\nnot\n%s", got, want)
-		}
+		l.toldSince(start, "2ms f:content\n6ms f:content\n10ms f:content\n14ms f:content\n18ms f:content\n"+
+			"22ms f:content\n26ms f:content\n27ms f:settled\n30ms f:content")
 	})
 }
 
@@ -51,9 +49,7 @@ func TestNameMadeAgainSettlesAnew(t *testing.T) {
 		l.idle(20 * time.Millisecond)
 		l.do("rm f; write f")
 		l.idle(time.Second)
-		if got, want := l.since(start), "2ms f:content\n22ms f:content|structure\n47ms f:settled"; got != want {
-			l.Errorf("told\n%s\nnot\n%s", got, want)
-		}
+		l.toldSince(start, "2ms f:content\n22ms f:content|structure\n47ms f:settled")
 	})
 }
 
@@ -68,9 +64,7 @@ func TestNameThatWentForGoodAfterAll(t *testing.T) {
 		l.idle(1500 * time.Microsecond) // there at the second look
 		l.do("rm f")
 		l.idle(time.Second)
-		if got, want := l.since(start), "54.5ms f:content|structure|settled"; got != want {
-			l.Errorf("told\n%s\nnot\n%s", got, want)
-		}
+		l.toldSince(start, "54.5ms f:content|structure|settled")
 	})
 }
 
@@ -84,9 +78,7 @@ func TestUnsettledNameThatGoes(t *testing.T) {
 		l.idle(10 * time.Millisecond)
 		l.do("rm f")
 		l.idle(time.Second)
-		if got, want := l.since(start), "2ms f:content\n37ms f:structure|settled"; got != want {
-			l.Errorf("told\n%s\nnot\n%s", got, want)
-		}
+		l.toldSince(start, "2ms f:content\n37ms f:structure|settled")
 	})
 }
 

@@ -31,10 +31,10 @@ type loop struct {
 	emit func(Batch) Reply
 	log  *slog.Logger
 
-	settle settle
-	looks  looks
-	again  again
-	batch  draft
+	settle  settle
+	looks   looks
+	retries retries
+	batch   draft
 
 	doubted    map[string]struct{} // directories at and below which no watch is trusted until a walk went over them
 	repairFrom time.Time           // no repair begins before
@@ -74,7 +74,7 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
-	t := earliest(l.checkRoot, l.looks.next, l.again.next, l.second, l.slow)
+	t := earliest(l.checkRoot, l.looks.next, l.retries.next, l.second, l.slow)
 	if len(l.doubted) > 0 {
 		t = earliest(t, l.repairFrom)
 	}
@@ -93,7 +93,7 @@ func (l *loop) turn(ctx context.Context) {
 		l.window(ctx, h, now)
 	}
 	l.lookAgain(now)
-	l.batch.rescan = append(l.batch.rescan, l.again.due(now)...)
+	l.batch.rescan = append(l.batch.rescan, l.retries.due(now)...)
 	if len(l.doubted) > 0 && !now.Before(l.repairFrom) {
 		l.repair(ctx)
 	}
@@ -206,7 +206,7 @@ func (l *loop) send(ctx context.Context) {
 		r := l.emit(b)
 		now := time.Now()
 		l.looks.expect(r.Unsettled, now)
-		l.again.answer(r.Retry, now)
+		l.retries.answer(r.Retry, now)
 		l.reconcile(ctx, r.Rewalk)
 	}
 }

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -112,4 +113,60 @@ func TestRetryOfNoisyPath(t *testing.T) {
 			l.Errorf("named again %d times in 5.5 s, not after 1 and 2 s", rescans)
 		}
 	})
+}
+
+// The consumer gave up on everything, and goes on to fail on one path after another.
+func TestRetryOfEverythingCoversTheRest(t *testing.T) {
+	bubble(t, Options{}, nil, func(l *lab) {
+		l.fails([]string{""}, "f")
+		l.do("write f")
+		l.idle(200 * time.Millisecond)
+		for i := range 100 {
+			file := fmt.Sprintf("f%d", i)
+			l.fails([]string{file}, file)
+			l.do("write " + file)
+			l.idle(5 * time.Millisecond)
+		}
+		l.each(nil)
+		l.hush()
+		l.idle(time.Minute)
+		if told := l.hush(); len(told) != 1 || !slices.Equal(told[0].Rescan, []string{""}) {
+			l.Errorf("told %d batches", len(told))
+		}
+	})
+}
+
+// What fails without end is kept apart up to a number, as the pump does, and all of it is named again.
+func TestRetriesAreBounded(t *testing.T) {
+	var r retries
+	now := time.Unix(1, 0)
+	for i := range 2 * maxPaths {
+		r.answer([]string{fmt.Sprintf("d/f%d", i)}, now)
+	}
+	if n := len(r.held); n > maxPaths {
+		t.Errorf("%d are held", n)
+	}
+	if got := r.due(now.Add(2 * retryFirst)); !slices.Contains(got, "") {
+		t.Errorf("named again are %d without the root", len(got))
+	}
+}
+
+// A path below one that is named again no later needs no turn of its own, in whatever order they came.
+func TestRetryHoldsNoneBelowAnother(t *testing.T) {
+	var r retries
+	now := time.Unix(1, 0)
+	r.answer([]string{"a/f"}, now)
+	r.answer([]string{"a"}, now.Add(time.Minute))
+	r.answer([]string{"a/b/g"}, now.Add(2*time.Minute))
+	if len(r.held) != 2 {
+		t.Errorf("held are %v", r.held)
+	}
+	if got := r.due(now.Add(2 * time.Second)); !slices.Equal(got, []string{"a/f"}) {
+		t.Errorf("named again first: %q", got)
+	}
+	r.answer([]string{"a/f"}, now.Add(2*time.Second)) // the next turn of both comes before that of what is above
+	r.answer([]string{""}, now.Add(3500*time.Millisecond))
+	if _, kept := r.held["a"]; kept || len(r.held) != 2 {
+		t.Errorf("held are %v", r.held)
+	}
 }

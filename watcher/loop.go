@@ -74,12 +74,9 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
-	t := earliest(l.checkRoot, l.looks.next, l.retries.next, l.second, l.slow)
+	t := earliest(l.pump.due(&l.settle), l.checkRoot, l.looks.next, l.retries.next, l.second, l.slow)
 	if len(l.doubted) > 0 {
 		t = earliest(t, l.repairFrom)
-	}
-	if first, last, paths := l.pump.window(); paths > 0 {
-		t = earliest(t, l.settle.due(first, last, paths))
 	}
 	return t
 }
@@ -87,7 +84,7 @@ func (l *loop) next() time.Time {
 // turn does all that is due. What appears while it does is for the next turn.
 func (l *loop) turn(ctx context.Context) {
 	now := time.Now()
-	if first, last, paths := l.pump.window(); paths > 0 && !now.Before(l.settle.due(first, last, paths)) {
+	if due := l.pump.due(&l.settle); !due.IsZero() && !now.Before(due) {
 		h := l.pump.take()
 		l.settle.close(&h, now)
 		l.window(ctx, h, now)

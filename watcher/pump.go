@@ -31,6 +31,13 @@ func (h *hints) paths() int {
 	return n
 }
 
+// name reports whether path is among those that paths counts.
+func (h *hints) name(path string) bool {
+	_, dirty := h.dirty[path]
+	_, dir := h.dirs[path]
+	return dirty || dir
+}
+
 // pump reads a source as fast as it can and merges what it says. It makes no system call, so that the queue of the kernel
 // stays short: with 20 µs of work per event two of five files of a burst are never named.
 type pump struct {
@@ -129,11 +136,14 @@ func (p *pump) touchLocked() {
 	p.h.last = now
 }
 
-// window describes the hints without taking them; paths is 0 when there are none.
-func (p *pump) window() (first, last time.Time, paths int) {
+// due is when the window of the hints closes by s, zero when there are none.
+func (p *pump) due(s *settle) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.h.first, p.h.last, p.h.paths()
+	if p.h.paths() == 0 {
+		return time.Time{}
+	}
+	return s.due(&p.h)
 }
 
 // take hands out the hints and starts anew.

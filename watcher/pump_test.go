@@ -75,7 +75,10 @@ func TestPumpIsBounded(t *testing.T) {
 		}
 
 		for i := range 2*maxPaths + 1 {
-			if _, _, paths := p.window(); paths > 2*maxPaths {
+			p.mu.Lock()
+			paths := p.h.paths()
+			p.mu.Unlock()
+			if paths > 2*maxPaths {
 				t.Fatalf("%d paths are kept", paths)
 			}
 			src.send(fmt.Sprintf("d%d/f", i), fsnotify.Write)

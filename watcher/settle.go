@@ -21,25 +21,30 @@ type settle struct {
 }
 
 // due is when a window with these hints closes, if no more come.
-func (s *settle) due(first, last time.Time, paths int) time.Time {
-	if s.burst || s.over(first, paths) {
-		return earliest(last.Add(burstQuiet), first.Add(burstMost))
+func (s *settle) due(h *hints) time.Time {
+	if s.burst || s.over(h) {
+		return earliest(h.last.Add(burstQuiet), h.first.Add(burstMost))
 	}
-	return earliest(last.Add(quiet), first.Add(most))
+	return earliest(h.last.Add(quiet), h.first.Add(most))
 }
 
-// over reports whether a window with these hints makes too many paths for the span.
-func (s *settle) over(first time.Time, paths int) bool {
-	if first.Sub(s.since) <= burstSpan {
-		paths += len(s.seen)
+// over reports whether a window with these hints makes too many paths for the span. What was seen in it before counts once.
+func (s *settle) over(h *hints) bool {
+	n := h.paths()
+	if h.first.Sub(s.since) <= burstSpan {
+		for path := range s.seen {
+			if !h.name(path) {
+				n++
+			}
+		}
 	}
-	return paths > burstPaths
+	return n > burstPaths
 }
 
 // close notes that the window with these hints is taken. A burst goes on while its windows, of burstMost, carry more than
 // burstPaths, so it ends at half the rate at which it began, however noisy the paths are that remain.
 func (s *settle) close(h *hints, now time.Time) {
-	over := s.over(h.first, h.paths())
+	over := s.over(h)
 	s.burst = over && now.Sub(h.last) < burstQuiet
 	if over {
 		s.since, s.seen = time.Time{}, nil

@@ -29,6 +29,7 @@ type model struct {
 	ready      chan struct{}
 	maxDepth   int   // 0: no limit
 	openErr    error // what every open fails with
+	statErr    error // what every look of the watcher below the root fails with
 	super      bool  // permissions do not matter to the caller of find
 	clock      int64
 }
@@ -424,13 +425,14 @@ func (m *model) stat(path string, follow bool) (stat, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _, n, err := m.find(path, follow, 0)
-	if err != nil {
+	switch {
+	case err != nil:
 		return stat{}, err
-	}
-	if n == nil {
+	case n == nil:
 		return stat{}, syscall.ENOENT
-	}
-	if !n.dir {
+	case m.statErr != nil && !follow:
+		return stat{}, m.statErr
+	case !n.dir:
 		return stat{}, nil
 	}
 	return stat{id: identity{1, n.ino}, dir: true}, nil

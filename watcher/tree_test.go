@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -374,6 +375,32 @@ func TestCancelledDuringFirstWalk(t *testing.T) {
 		})
 		if err != nil || calls > 30 {
 			t.Errorf("%v after %d calls", err, calls)
+		}
+	})
+}
+
+// While a new directory cannot be looked at nobody knows that it is one.
+func TestDirectoryThatCannotBeLookedAtAtFirst(t *testing.T) {
+	bubble(t, Options{}, nil, func(l *lab) {
+		set := func(err error) {
+			l.model.mu.Lock()
+			defer l.model.mu.Unlock()
+			l.statErr, l.openErr = err, err
+		}
+		set(syscall.EIO)
+		l.do("mkdir a; mkdir a/b; write f")
+		l.idle(time.Second)
+		if l.logged("level=WARN") != 1 || l.logged(syscall.EIO.Error()) != 1 {
+			l.Errorf("logged:\n%s", &l.log)
+		}
+		set(nil)
+		l.idle(20 * time.Second)
+		l.watches("", "a", "a/b")
+		l.consistent()
+		l.hush()
+		l.idle(time.Minute)
+		if told := l.hush(); len(told) > 0 {
+			l.Errorf("told %v though all are watched", told)
 		}
 	})
 }

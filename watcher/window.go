@@ -2,8 +2,6 @@ package watcher
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"time"
 )
 
@@ -60,7 +58,7 @@ type plan struct {
 func (p *plan) consider(path string, e Evidence, s stat, err error) {
 	n := p.dirs.byPath[path]
 	switch {
-	case n == nil && !s.dir && !errors.Is(err, fs.ErrPermission):
+	case n == nil && !s.dir && (err == nil || gone(err)):
 		return // not a directory, now or before
 	case n == nil, n.left, n.id != s.id:
 		p.visit = append(p.visit, path) // to be watched, or no longer

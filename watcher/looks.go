@@ -21,18 +21,17 @@ type looks struct {
 type look struct {
 	evidence Evidence
 	absent   bool      // nothing was there, so that something is news
-	flickers bool      // and then something was
 	first    time.Time // when it was first held
-	since    time.Time // when it was last found to be as it is
+	since    time.Time // when something last spoke against its being as it is
 	due      time.Time
 }
 
 // last is when a path is named, whatever became of it meanwhile.
 func (x look) last() time.Time { return x.first.Add(flickerMost) }
 
-// settled is the evidence that a look at now adds.
+// settled is the evidence that a look at now adds, if nothing speaks against it then.
 func (x look) settled(now time.Time) Evidence {
-	if x.flickers || now.Sub(x.since) < secondLook {
+	if now.Sub(x.since) < secondLook {
 		return 0
 	}
 	return Settled
@@ -53,7 +52,7 @@ func (l *looks) hold(path string, e Evidence, now time.Time) {
 		x.first = now
 	}
 	x.evidence |= e
-	x.absent, x.flickers, x.since = true, false, now
+	x.absent, x.since = true, now
 	x.due = earliest(now.Add(secondLook), x.last())
 	l.put(path, x)
 }
@@ -68,9 +67,10 @@ func (l *looks) expect(paths []string, now time.Time) {
 	}
 }
 
-// keep puts back what due took out, to be named at the last, unless it is released before.
-func (l *looks) keep(path string, x look) {
-	x.flickers = true
+// keep puts back what take took out, as something speaks against its being settled: it is named at the last, unless a window has
+// it before.
+func (l *looks) keep(path string, x look, now time.Time) {
+	x.since = now
 	x.due = x.last()
 	l.put(path, x)
 }

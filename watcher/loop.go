@@ -89,7 +89,6 @@ func (l *loop) turn(ctx context.Context) {
 		l.settle.close(&h, now)
 		l.window(ctx, h, now)
 	}
-	l.lookAgain(now)
 	l.batch.rescan = append(l.batch.rescan, l.retries.due(now)...)
 	if len(l.doubted) > 0 && !now.Before(l.repairFrom) {
 		l.repair(ctx)
@@ -105,6 +104,7 @@ func (l *loop) turn(ctx context.Context) {
 	if !l.slow.IsZero() && !now.Before(l.slow) {
 		l.scanSlowly(ctx)
 	}
+	l.lookAgain(time.Now()) // last: a walk takes its time, and what was settled before need not be after
 }
 
 // lose has everything looked at again.

@@ -146,6 +146,13 @@ func (p *pump) due(s *settle) time.Time {
 	return s.due(&p.h)
 }
 
+// says is the evidence for path that no window has taken yet.
+func (p *pump) says(path string) Evidence {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.h.dirty[path]
+}
+
 // take hands out the hints and starts anew.
 func (p *pump) take() hints {
 	p.mu.Lock()

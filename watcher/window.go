@@ -124,20 +124,39 @@ func (p *plan) unwatched() {
 	}
 }
 
-// lookAgain emits the paths whose second look is due. One that was absent and is there again joins the next window, as its
-// event is on the way; it is remembered, because it may have gone again by then.
+// lookAgain emits the paths whose second look is due. What is not as it was joins the next window; it is remembered, because it
+// may be as it was again by then.
 func (l *loop) lookAgain(now time.Time) {
 	for path, x := range l.looks.take(now) {
-		if x.absent && now.Before(x.last()) {
-			if s, err := l.tree.stat(path); !missing(path, s, err) {
-				l.looks.keep(path, x)
-				l.pump.merge(path, x.evidence)
-				continue
+		e := x.evidence
+		if !l.differs(path, x) {
+			e |= x.settled(now)
+		} else if now.Before(x.last()) {
+			l.looks.keep(path, x, now)
+			if l.pump.says(path) == 0 {
+				l.pump.merge(path, x.evidence) // its event is on the way, and may come late
 			}
+			continue
 		}
-		l.batch.mark(path, x.evidence|x.settled(now))
+		l.batch.mark(path, e)
 		if path == "" {
 			l.batch.rescan = append(l.batch.rescan, path)
 		}
 	}
+}
+
+// differs reports whether path is not as it was, or was not meanwhile.
+func (l *loop) differs(path string, x look) bool {
+	contrary := Structure
+	if x.absent {
+		contrary |= Content
+	}
+	if l.pump.says(path)&contrary != 0 {
+		return true
+	}
+	if !x.absent {
+		return false
+	}
+	s, err := l.tree.stat(path)
+	return !missing(path, s, err)
 }

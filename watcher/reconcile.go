@@ -3,21 +3,13 @@ package watcher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"syscall"
 )
 
 // maxTries bounds how often one walk looks at a directory that changes under its eyes.
 const maxTries = 4
-
-// Why a directory that can be opened is not watched.
-var (
-	errTwice    = errors.New("one directory is mounted at two paths, watched at the other: mount it once below the root")
-	errUnsteady = errors.New("the file system gives one directory several identities")
-)
 
 // tree makes the watches equal to the directories on disk. It relies on this: whatever happens to a name while a walk
 // looks at it yields an event for that name, or for an ancestor's, that is taken after the walk; structure evidence drops the
@@ -96,14 +88,13 @@ func (w *walk) more() bool {
 // visit watches, then lists, then looks whether the directory is still there.
 func (w *walk) visit(abs string) {
 	path, _ := w.root.rel(abs)
-	if path != "" {
-		if !w.dirs.holds(parent(path)) {
-			return
-		}
-		if w.skip(path) {
-			w.drop(path)
-			return
-		}
+	switch {
+	case path == "":
+	case !w.dirs.holds(parent(path)):
+		return
+	case w.skip(path):
+		w.drop(path)
+		return
 	}
 	f, err := w.disk.open(abs, path == "")
 	if err != nil {
@@ -111,37 +102,39 @@ func (w *walk) visit(abs string) {
 		return
 	}
 	defer f.Close()
+	n := w.watch(abs, path, f.id())
+	if n == nil {
+		return
+	}
+	w.list(n, abs, f)
+	if s, err := w.stat(path); err != nil || s.id != n.id {
+		w.drop(path)
+		w.revisit(path)
+	}
+}
+
+// watch returns the node of the directory with id at path, nil if it cannot be watched.
+func (w *walk) watch(abs, path string, id identity) *node {
 	n := w.dirs.byPath[path]
-	if n != nil && (n.left || n.id != f.id()) {
+	if n != nil && (n.left || n.id != id) {
 		w.drop(path)
 		n = nil
 	}
-	if n == nil && !w.claim(path, f.id()) {
-		return
+	if n != nil && !w.verify || n == nil && !w.claim(path, id) {
+		return n
 	}
-	if n == nil || w.verify {
-		// A watch in doubt is added again, not removed first: each removal puts an event into the queue that overflowed.
-		// If another directory is at the path by now, fsnotify may keep a watch it no longer knows; it does no harm.
-		if err := w.src.Add(abs); err != nil {
-			w.drop(path)
-			w.refused(path, err)
-			return
-		}
+	// A watch in doubt is added again, not removed first: each removal puts an event into the queue that overflowed.
+	// If another directory is at the path by now, fsnotify may keep a watch it no longer knows; it does no harm.
+	if err := w.src.Add(abs); err != nil {
+		w.drop(path)
+		w.refused(path, err)
+		return nil
 	}
 	if n == nil {
-		n = w.dirs.add(path, f.id())
+		n = w.dirs.add(path, id)
 		w.found(n)
 	}
-	w.dirs.settled(n)
-	n.shut = !f.searchable()
-	if err := w.list(n, abs, f); err != nil && !gone(err) {
-		n.shut = true
-		w.again(n, err)
-	}
-	if s, err := w.stat(path); err != nil || s.id != f.id() {
-		w.drop(path)
-		w.retry(path)
-	}
+	return n
 }
 
 // claim makes sure that no other path has the directory: the source would not add it, and say nothing.
@@ -153,7 +146,7 @@ func (w *walk) claim(path string, id identity) bool {
 			return false
 		}
 		w.drop(other.path)
-		w.retry(other.path)
+		w.revisit(other.path)
 		if path != "" && !w.dirs.holds(parent(path)) {
 			return false // the other was an ancestor
 		}
@@ -164,8 +157,10 @@ func (w *walk) claim(path string, id identity) bool {
 	return !w.full
 }
 
-// list goes on to the directories in f and drops those no longer in it.
-func (w *walk) list(n *node, abs string, f folder) error {
+// list goes on to the directories in f, which is n's, and drops those no longer in it.
+func (w *walk) list(n *node, abs string, f folder) {
+	delete(w.dirs.slow, n)
+	n.shut = !f.searchable()
 	w.visits++
 	prefix := abs + string(filepath.Separator)
 	if n.path == "" {
@@ -180,7 +175,10 @@ func (w *walk) list(n *node, abs string, f folder) error {
 		}
 	})
 	if err != nil {
-		return err
+		if !gone(err) {
+			w.unlisted(n, err)
+		}
+		return
 	}
 	for c := n.child; c != nil; {
 		next := c.next
@@ -189,7 +187,6 @@ func (w *walk) list(n *node, abs string, f folder) error {
 		}
 		c = next
 	}
-	return nil
 }
 
 // unopened handles a directory that could not be opened. A watch survives the loss of permissions, so it is kept, unless it is
@@ -197,9 +194,9 @@ func (w *walk) list(n *node, abs string, f folder) error {
 func (w *walk) unopened(path string, err error) {
 	n := w.dirs.byPath[path]
 	s, statErr := w.stat(path)
-	same := n != nil && !n.left && statErr == nil && s.id == n.id
 	denied := errors.Is(err, fs.ErrPermission)
-	if same = same && !(denied && w.verify); same {
+	same := n != nil && !n.left && statErr == nil && s.id == n.id && !(denied && w.verify)
+	if same {
 		n.shut = true
 	} else {
 		w.drop(path)
@@ -210,8 +207,8 @@ func (w *walk) unopened(path string, err error) {
 		if !same {
 			w.dirs.deny(path)
 		}
-	case w.dirs.byPath[path] != nil:
-		w.again(n, err)
+	case same:
+		w.unlisted(n, err)
 	default:
 		w.leave(path, err)
 	}
@@ -221,7 +218,7 @@ func (w *walk) unopened(path string, err error) {
 func (w *walk) refused(path string, err error) {
 	switch {
 	case gone(err):
-		w.retry(path)
+		w.revisit(path)
 	case errors.Is(err, fs.ErrPermission) && path != "":
 		w.dirs.deny(path)
 	default:
@@ -238,39 +235,11 @@ func (w *walk) leave(path string, err error) {
 	w.found(w.dirs.leave(path))
 }
 
-// again has n, which is watched but could not be listed because of err, looked at slowly.
-func (w *walk) again(n *node, err error) {
+// unlisted has n, which is watched but could not be listed because of err, looked at slowly.
+func (w *walk) unlisted(n *node, err error) {
 	w.complain(n.path, err)
-	w.dirs.again(n)
-}
-
-// complain logs one line for each condition, however many directories it concerns, until all can be watched again. What
-// directories on the move can look like as well is not a condition before a slow scan finds it too.
-func (t *tree) complain(path string, err error) {
-	c := condition(err)
-	if t.said[c] || !t.slowly && (c == errTwice || c == errUnsteady) {
-		return
-	}
-	t.said[c] = true
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		err = fmt.Errorf("%w: %s", err, filesCure)
-	}
-	t.log.Warn("not every directory can be watched, the others are scanned every few seconds",
-		"err", err, "first", t.root.abs(path), "watched", len(t.dirs.byID))
-}
-
-// condition is what err has in common with those of other paths, nil if that is not known.
-func condition(err error) error {
-	for _, c := range []error{errLimit, errTwice, errUnsteady} {
-		if errors.Is(err, c) {
-			return c
-		}
-	}
-	var c syscall.Errno
-	if errors.As(err, &c) {
-		return c
-	}
-	return nil
+	n.shut = true
+	w.dirs.slow[n] = struct{}{}
 }
 
 func (w *walk) found(n *node) {
@@ -280,9 +249,9 @@ func (w *walk) found(n *node) {
 	}
 }
 
-// retry visits path, which was dropped, again. If that happens too often the events that say why are on the way; should
+// revisit visits path, which was dropped, again. If that happens too often the events that say why are on the way; should
 // none come, the file system gives one directory several identities, and the slow scans have to do.
-func (w *walk) retry(path string) {
+func (w *walk) revisit(path string) {
 	if w.tries[path]++; w.tries[path] < maxTries {
 		w.next = append(w.next, w.root.abs(path))
 	} else if w.dirs.byPath[path] == nil && (path == "" || w.dirs.holds(parent(path))) {

@@ -13,18 +13,17 @@ type node struct {
 	left bool // it owns no watch: none could be had, or it has one under another path, or permission was denied
 	shut bool // it could not be listed, or not searched, when last visited
 
-	parent      *node
-	child       *node // first of a list linked by prev and next
-	prev, next  *node
-	found       uint64 // the walk that registered it
-	listedIn    uint64 // the visit that last saw it in its parent's listing
-	slowlyAgain bool   // member of registry.slow
+	parent     *node
+	child      *node // first of a list linked by prev and next
+	prev, next *node
+	found      uint64 // the walk that registered it
+	listedIn   uint64 // the visit that last saw it in its parent's listing
 }
 
 // registry knows which path is watched and which directory was there when the watch was added. One goroutine changes
 // it and may read without the lock.
 type registry struct {
-	mu     sync.Mutex // guards the maps against the readers of watched
+	mu     sync.Mutex // guards byPath and which nodes are left against the readers of watched
 	byPath map[string]*node
 	byID   map[identity]*node // watched ones only
 	denied map[*node]struct{} // left ones for which an event will tell of other permissions, theirs or of a directory above
@@ -58,7 +57,7 @@ func (r *registry) leave(path string) *node {
 	defer r.mu.Unlock()
 	n := r.linkLocked(path)
 	n.left = true
-	r.again(n)
+	r.slow[n] = struct{}{}
 	return n
 }
 
@@ -103,20 +102,6 @@ func (r *registry) linkLocked(path string) *node {
 	return n
 }
 
-// again has n looked at slowly from now on.
-func (r *registry) again(n *node) {
-	n.slowlyAgain = true
-	r.slow[n] = struct{}{}
-}
-
-// settled ends what again began.
-func (r *registry) settled(n *node) {
-	if n.slowlyAgain {
-		n.slowlyAgain = false
-		delete(r.slow, n)
-	}
-}
-
 // holds reports whether the directory at path is watched.
 func (r *registry) holds(path string) bool {
 	n := r.byPath[path]
@@ -150,7 +135,7 @@ func (r *registry) remove(path string) (watched []string) {
 		delete(r.byPath, n.path)
 		delete(r.denied, n)
 		delete(r.twins, n)
-		r.settled(n)
+		delete(r.slow, n)
 		if !n.left {
 			if r.byID[n.id] == n {
 				delete(r.byID, n.id)

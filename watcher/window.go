@@ -11,7 +11,7 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 		l.lose(h.loss, now)
 	}
 	for path := range h.dirs {
-		l.doubt(path)
+		l.doubts.add(path)
 	}
 	for path, e := range h.dirty {
 		if e&Structure != 0 {

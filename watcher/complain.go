@@ -1,0 +1,42 @@
+package watcher
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Why a directory that can be opened is not watched.
+var (
+	errTwice    = errors.New("one directory is mounted at two paths, watched at the other: mount it once below the root")
+	errUnsteady = errors.New("the file system gives one directory several identities")
+)
+
+// complain logs one line for each condition, however many directories it concerns, until all can be watched again. What
+// directories on the move can look like as well is not a condition before a slow scan finds it too.
+func (t *tree) complain(path string, err error) {
+	c := condition(err)
+	if t.said[c] || !t.slowly && (c == errTwice || c == errUnsteady) {
+		return
+	}
+	t.said[c] = true
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		err = fmt.Errorf("%w: %s", err, filesCure)
+	}
+	t.log.Warn("not every directory can be watched, the others are scanned every few seconds",
+		"err", err, "first", t.root.abs(path), "watched", len(t.dirs.byID))
+}
+
+// condition is what err has in common with those of other paths, nil if that is not known.
+func condition(err error) error {
+	for _, c := range []error{errLimit, errTwice, errUnsteady} {
+		if errors.Is(err, c) {
+			return c
+		}
+	}
+	var c syscall.Errno
+	if errors.As(err, &c) {
+		return c
+	}
+	return nil
+}

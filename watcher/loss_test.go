@@ -223,6 +223,20 @@ func TestUnreadableRoot(t *testing.T) {
 		l.consistent()
 		l.watches("", "a")
 	})
+
+	// It has no watch, but that it vanishes is noticed as soon as for any root.
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; chmod 1 .") }, func(l *lab) {
+		l.hush()
+		l.do("rmr .")
+		l.idle(2200 * time.Millisecond)
+		if told := l.hush(); len(told) != 1 || len(told[0].Dirty) != 1 || !slices.Equal(told[0].Rescan, []string{""}) {
+			l.Errorf("told %v", told)
+		}
+		l.do("mkdir .; mkdir b")
+		l.idle(2200 * time.Millisecond)
+		l.consistent()
+		l.watches("", "b")
+	})
 }
 
 func TestNewRefusesRelativePath(t *testing.T) {

@@ -15,8 +15,13 @@ const (
 func (l *loop) rootCheck() {
 	s, err := l.tree.stat("")
 	there := err == nil && s.dir
-	n := l.tree.dirs.byPath[""]
-	if n == nil && there || n != nil && !n.left && (!there || s.id != n.id) {
+	changed := there
+	if n := l.tree.dirs.byPath[""]; n != nil && n.left {
+		changed = missing("", s, err) // whether it can be watched is for the slow scans to find
+	} else if n != nil {
+		changed = !there || s.id != n.id
+	}
+	if changed {
 		l.pump.merge("", Structure)
 	}
 }

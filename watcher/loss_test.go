@@ -82,11 +82,7 @@ func TestLossFindsWhatTheSourceMixedUp(t *testing.T) {
 // Without descriptors directories cannot be listed; their watches go on.
 func TestNoDescriptors(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; mkdir a/b; mkdir c") }, func(l *lab) {
-		set := func(err error) {
-			l.model.mu.Lock()
-			defer l.model.mu.Unlock()
-			l.openErr = err
-		}
+		set := func(err error) { l.fail(nil, err, 0) }
 		set(syscall.EMFILE)
 		l.do("chmod 1 .; chmod 0 .; mkdir d")
 		l.idle(time.Second)

@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,15 +84,23 @@ func playModel(t *testing.T, seed uint64) {
 			}
 		}
 	}
+	failing := rng.IntN(4) == 0
+	if failing {
+		rest += 3 * slowEvery / 2
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx, c.emit) }()
 	for i := range turns {
+		if failing {
+			m.fail([]error{nil, syscall.EIO}[i%2], []error{syscall.EMFILE, nil}[i/2%2], 3+i)
+		}
 		time.Sleep(time.Duration(1+i%7) * 5 * time.Millisecond)
 		_ = m.write(s.path("in/f"))
 		_ = m.mkdir(s.path("in/a"))
 		_ = m.exchange(s.path("in/a"), s.path("in/b"))
 	}
 	close(calm)
+	m.fail(nil, nil, 0)
 	s.calm(s.base)
 	time.Sleep(rest)
 	if d := c.differs(w.Watched()); d != "" {

@@ -475,6 +475,13 @@ func (m *model) limitQueue(n int) {
 	m.maxQueue = n
 }
 
+// fail has each look of the watcher below the root fail, and each open, if not nil, and limits the watches, unless to 0.
+func (m *model) fail(look, open error, watches int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.statErr, m.openErr, m.maxWatches = look, open, watches
+}
+
 // interrupt has hook called before each system call of the watcher.
 func (m *model) interrupt(hook func()) {
 	m.mu.Lock()

@@ -254,16 +254,12 @@ func TestLimit(t *testing.T) {
 		if told := l.hush(); len(told) != 1 || !slices.Equal(told[0].Rescan, []string{"d0/e", "d1/e", "d2/e", "d3/e", "d4/e"}) {
 			l.Errorf("told %v", told)
 		}
-		l.model.mu.Lock()
-		l.maxWatches = 8
-		l.model.mu.Unlock()
+		l.fail(nil, nil, 8)
 		l.idle(11 * time.Second)
 		if n := len(l.Watched()); n != 8 {
 			l.Errorf("%d are watched", n)
 		}
-		l.model.mu.Lock()
-		l.maxWatches = 0
-		l.model.mu.Unlock()
+		l.fail(nil, nil, 0)
 		l.idle(11 * time.Second)
 		l.consistent()
 		l.hush()
@@ -382,11 +378,7 @@ func TestCancelledDuringFirstWalk(t *testing.T) {
 // While a new directory cannot be looked at nobody knows that it is one.
 func TestDirectoryThatCannotBeLookedAtAtFirst(t *testing.T) {
 	bubble(t, Options{}, nil, func(l *lab) {
-		set := func(err error) {
-			l.model.mu.Lock()
-			defer l.model.mu.Unlock()
-			l.statErr, l.openErr = err, err
-		}
+		set := func(err error) { l.fail(err, err, 0) }
 		set(syscall.EIO)
 		l.do("mkdir a; mkdir a/b; write f")
 		l.idle(time.Second)

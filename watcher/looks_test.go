@@ -150,15 +150,15 @@ func TestNameThatComesAndGoesDuringRepairIsNotSettled(t *testing.T) {
 		start := time.Now()
 		l.do("rm f")
 		l.idle(25 * time.Millisecond)
-		l.limitQueue(1)
-		l.do("write g; write h")
-		l.limitQueue(0)
 		walk = func() {
 			walk = func() {}
 			time.Sleep(10 * time.Millisecond)
 			l.do("write f; rm f")
 			time.Sleep(time.Millisecond)
 		}
+		l.limitQueue(1)
+		l.do("write g; write h")
+		l.limitQueue(0)
 		l.idle(time.Second)
 		l.toldSince(start, "38ms g:content rescan .\n64ms f:content|structure|settled")
 	})

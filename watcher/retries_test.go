@@ -140,8 +140,12 @@ func TestRetryOfEverythingCoversTheRest(t *testing.T) {
 func TestRetriesAreBounded(t *testing.T) {
 	var r retries
 	now := time.Unix(1, 0)
-	for i := range 2 * maxPaths {
-		r.answer([]string{fmt.Sprintf("d/f%d", i)}, now)
+	for i := range 8 {
+		var failed []string
+		for j := range maxPaths / 4 {
+			failed = append(failed, fmt.Sprintf("d%d/f%d", i, j))
+		}
+		r.answer(failed, now)
 	}
 	if n := len(r.held); n > maxPaths {
 		t.Errorf("%d are held", n)

@@ -57,6 +57,7 @@ SIGINT and SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Sprintf("%s --help shows the flags", cmd.CommandPath()), "%w", err)
 	})
+	root.SetHelpCommand(helpCommand())
 	flags := root.PersistentFlags()
 	flags.Var(&choice{&p.level, []string{"debug", "info", "warn", "error"}}, "log-level", "least level to log on standard error")
 	flags.Var(&choice{&p.format, []string{"text", "json"}}, "log-format", "how to log on standard error")

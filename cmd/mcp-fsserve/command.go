@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,13 +56,11 @@ SIGINT and SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Sprintf("%s --help shows the flags", cmd.CommandPath()), "%w", err)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	flags := root.PersistentFlags()
-	flags.Var(&choice{&p.level, []string{"debug", "info", "warn", "error"}}, "log-level", "least level to log on standard error")
-	flags.Var(&choice{&p.format, []string{"text", "json"}}, "log-format", "how to log on standard error")
+	flags.Var(&choice{"--log-level", &p.level, []string{"debug", "info", "warn", "error"}}, "log-level", "least level to log on standard error")
+	flags.Var(&choice{"--log-format", &p.format, []string{"text", "json"}}, "log-format", "how to log on standard error")
 	root.AddCommand(p.listCommand(), p.listenCommand())
 	return root
 }
@@ -128,18 +128,42 @@ func suggestions(cmd *cobra.Command, args []string) []string {
 	return cmd.SuggestionsFor(args[0])
 }
 
+// flagError says in the user's terms what is wrong with a flag. The library wraps what a flag says of its value in the
+// flag and the value, and lets strconv name the value again.
+func flagError(cmd *cobra.Command, err error) error {
+	if wrong := (*choiceError)(nil); errors.As(err, &wrong) {
+		return usageError("", "%w", wrong)
+	}
+	text := err.Error()
+	if again := (*strconv.NumError)(nil); errors.As(err, &again) {
+		text = strings.TrimSuffix(text, ": "+again.Error())
+	}
+	return usageError(cmd.CommandPath()+" --help shows the flags", "%s", text)
+}
+
 // choice is a flag that takes one of a few words.
 type choice struct {
+	flag  string // with its dashes
 	value *string
 	words []string
+}
+
+// choiceError reports a word that is none of a flag's.
+type choiceError struct {
+	flag, word string
+	words      []string
+}
+
+func (e *choiceError) Error() string {
+	last := len(e.words) - 1
+	return fmt.Sprintf("%s must be %s or %s, not %q", e.flag, strings.Join(e.words[:last], ", "), e.words[last], e.word)
 }
 
 func (c *choice) String() string { return *c.value }
 func (c *choice) Type() string   { return strings.Join(c.words, "|") }
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
-		last := len(c.words) - 1
-		return fmt.Errorf("must be %s or %s", strings.Join(c.words[:last], ", "), c.words[last])
+		return &choiceError{c.flag, word, c.words}
 	}
 	*c.value = word
 	return nil

@@ -17,7 +17,7 @@ import (
 // program is what all commands of one invocation share.
 type program struct {
 	stdin  io.Reader
-	stdout io.Writer
+	stdout *standardOutput
 	stderr io.Writer // never fails
 
 	level  string // --log-level

@@ -25,6 +25,7 @@ func usageError(hint, format string, args ...any) error {
 
 // exit says what err is, once, and chooses the exit status.
 func (p *program) exit(err error) int {
+	err = p.stdout.verdict(err)
 	if err == nil {
 		return 0
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
@@ -47,9 +46,6 @@ func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logg
 	})
 	if err == nil {
 		err = out.Flush()
-	}
-	if errors.Is(err, syscall.EPIPE) {
-		return nil // the reader, such as head, has seen enough
 	}
 	if err == nil && listed == 0 {
 		log.Warn("nothing is served", hintKey, "hidden files, ignored files and credentials are left out")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"syscall"
 	"time"
 )
 
@@ -41,8 +40,6 @@ func follow(ctx context.Context, server *child, facts *facts, log *slog.Logger) 
 		return withHint("what it said on standard error stands above", "the server ended by itself: %v", exit)
 	case errors.Is(told, errServerEnded):
 		return errors.New("the server ended by itself")
-	case errors.Is(told, syscall.EPIPE):
-		return nil // the reader of the facts has seen enough
 	case told != nil:
 		return told
 	case exit != nil:

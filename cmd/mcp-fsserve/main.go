@@ -24,11 +24,11 @@ func main() {
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: deaf{stderr}, level: "warn", format: "text"}
+	p := &program{stdin: stdin, stdout: &standardOutput{w: stdout}, stderr: deaf{stderr}, level: "warn", format: "text"}
 	root := p.command()
 	root.SetArgs(append([]string{}, args...)) // never nil, which would mean os.Args
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	return p.exit(root.ExecuteContext(ctx))
 }

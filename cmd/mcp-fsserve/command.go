@@ -70,7 +70,8 @@ func (p *program) listCommand() *cobra.Command {
 		Use:   "list [flags] DIR",
 		Short: "Print what would be served",
 		Long: `Print the path of every file that would be served, one a line, in the order of
-resources/list. A name that would garble the line is printed as a quoted string.`,
+resources/list. A name that would garble the line, or is not valid UTF-8, is
+printed as a quoted string.`,
 		Example: `  mcp-fsserve list ~/notes
   mcp-fsserve list . | wc -l`,
 		Args: cobra.ArbitraryArgs,

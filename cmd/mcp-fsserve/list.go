@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
@@ -41,7 +43,7 @@ func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logg
 	listed := 0
 	err = pages(ctx, resources.NewCatalogue(root), func(r mcp.Resource) error {
 		listed++
-		_, err := out.WriteString(printable(r.Name) + "\n")
+		_, err := out.WriteString(printable(rawName(r)) + "\n")
 		return err
 	})
 	if err == nil {
@@ -71,6 +73,21 @@ func pages(ctx context.Context, c *resources.Catalogue, visit func(mcp.Resource)
 		}
 		cursor = &page.NextCursor
 	}
+}
+
+// rawName is the name of r with the bytes that the disk has for it: where they are not valid UTF-8, only the URI tells
+// two names apart.
+func rawName(r mcp.Resource) string {
+	if !strings.ContainsRune(r.Name, utf8.RuneError) {
+		return r.Name
+	}
+	segments := strings.Split(r.URI, "/")
+	depth := strings.Count(r.Name, "/") + 1
+	raw, err := url.PathUnescape(strings.Join(segments[len(segments)-depth:], "/"))
+	if err != nil {
+		return r.Name
+	}
+	return raw
 }
 
 // printable quotes a name that would not stay on its line, or would read as a quoted one.

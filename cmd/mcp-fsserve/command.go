@@ -49,6 +49,7 @@ SIGINT and SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
 			if err != nil {
 				return err
 			}
+			greet(p.stdin, dir, p.logger())
 			return serve(cmd.Context(), config{dir: dir}, p.stdin, p.stdout, p.logger())
 		},
 		SilenceErrors:     true,

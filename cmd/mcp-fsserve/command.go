@@ -72,7 +72,8 @@ func (p *program) listCommand() *cobra.Command {
 		Short: "Print what would be served",
 		Long: `Print the path of every file that would be served, one a line, in the order of
 resources/list. A name that would garble the line, or is not valid UTF-8, is
-printed as a quoted string.`,
+printed as a quoted string. Directories that cannot be read are left out, as they
+are by the server, and a line on standard error counts them.`,
 		Example: `  mcp-fsserve list ~/notes
   mcp-fsserve list . | wc -l`,
 		Args: cobra.ArbitraryArgs,

@@ -31,7 +31,8 @@ func list(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) e
 }
 
 func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) error {
-	root, err := cfg.open(log)
+	closed := &unread{Handler: log.Handler()}
+	root, err := cfg.open(slog.New(closed))
 	if err != nil {
 		return err
 	}
@@ -49,10 +50,14 @@ func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logg
 	if err == nil {
 		err = out.Flush()
 	}
-	if err == nil && listed == 0 {
+	if err != nil {
+		return err
+	}
+	closed.tell(log)
+	if listed == 0 {
 		log.Warn("nothing is served", hintKey, "hidden files, ignored files and credentials are left out")
 	}
-	return err
+	return nil
 }
 
 // pages calls visit for every resource, in the order of the list.

@@ -29,7 +29,7 @@ type client struct {
 	lastID  int64
 	waiting map[int64]chan answer // room for the one answer; closed by nobody
 	listens map[int64]bool        // open listens, by the id of their request
-	ended   bool                  // read has returned: no answer will come
+	ended   error                 // why no answer will come any more; nil while one may
 }
 
 // notice is one thing a listen said.
@@ -68,7 +68,7 @@ type incoming struct {
 	Error  *jsonrpc.Error
 }
 
-// errServerEnded reports that the server no longer answers; why is for its process to tell.
+// errServerEnded reports that the server has closed its output; why is for its process to tell.
 var errServerEnded = errors.New("server ended")
 
 func newClient(out io.Writer) *client {
@@ -76,16 +76,16 @@ func newClient(out io.Writer) *client {
 }
 
 // read takes messages from in until it ends, which is no error, or until one makes no sense. It closes notices.
-func (c *client) read(in io.Reader) error {
+func (c *client) read(in io.Reader) (err error) {
 	defer close(c.notices)
-	defer c.end()
+	defer func() { c.end(err) }()
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			var m incoming
 			if err := json.Unmarshal(line, &m); err != nil {
-				return fmt.Errorf("the server sent what is no message: %.100q", line)
+				return fmt.Errorf("the server sent what is no message: %.100q", bytes.TrimSpace(line))
 			}
 			c.take(&m)
 		}
@@ -98,14 +98,25 @@ func (c *client) read(in io.Reader) error {
 	}
 }
 
-func (c *client) end() {
+// end fails the calls that wait and all to come.
+func (c *client) end(broken error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended = true
+	c.ended = errServerEnded
+	if broken != nil {
+		c.ended = broken
+	}
 	for _, ch := range c.waiting {
-		ch <- answer{err: errServerEnded}
+		ch <- answer{err: c.ended}
 	}
 	clear(c.waiting)
+}
+
+// why tells why no answer will come any more, nil while one may.
+func (c *client) why() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }
 
 // take routes one message. What belongs to no open call or listen is ignored: it may have crossed its end.
@@ -163,9 +174,9 @@ func (c *client) takeNotification(m *incoming) {
 func (c *client) call(ctx context.Context, method string, params map[string]any, result any) error {
 	ch := make(chan answer, 1)
 	c.mu.Lock()
-	if c.ended {
-		c.mu.Unlock()
-		return errServerEnded
+	if c.ended != nil {
+		defer c.mu.Unlock()
+		return c.ended
 	}
 	c.lastID++
 	id := c.lastID

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
@@ -53,7 +52,7 @@ func newListener(c *client, facts *facts, log *slog.Logger) *listener {
 	}
 }
 
-// run tells facts until ctx ends (nil), the server does (errServerEnded) or something is wrong.
+// run tells facts until ctx ends (nil), the server does (errServerEnded) or something is wrong (what that is).
 func (l *listener) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -69,7 +68,7 @@ func (l *listener) run(ctx context.Context) error {
 		select {
 		case s, ok := <-l.client.notices:
 			if !ok {
-				return errServerEnded
+				return l.client.why()
 			}
 			err = l.take(ctx, s)
 		case then := <-l.results:
@@ -267,38 +266,4 @@ func (l *listener) retire(ctx context.Context) {
 		}
 		return nothing, nil
 	})
-}
-
-// discover asks whether the server speaks the modern revision.
-func (c *client) discover(ctx context.Context) error {
-	var result struct{ SupportedVersions []string }
-	if err := c.call(ctx, "server/discover", nil, &result); err != nil {
-		return err
-	}
-	if !slices.Contains(result.SupportedVersions, mcp.Modern) {
-		return fmt.Errorf("the server speaks %v, not %s", result.SupportedVersions, mcp.Modern)
-	}
-	return nil
-}
-
-// walk returns the URI of every resource, from all pages of the list.
-func (c *client) walk(ctx context.Context) ([]string, error) {
-	var uris []string
-	params := map[string]any{}
-	for {
-		var page struct {
-			Resources  []struct{ URI string }
-			NextCursor string
-		}
-		if err := c.call(ctx, "resources/list", params, &page); err != nil {
-			return nil, err
-		}
-		for _, r := range page.Resources {
-			uris = append(uris, r.URI)
-		}
-		if page.NextCursor == "" {
-			return uris, nil
-		}
-		params = map[string]any{"cursor": page.NextCursor}
-	}
 }

@@ -313,9 +313,15 @@ func TestWhatIsNoMessageEndsTheReading(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no message") {
 		t.Errorf("read: %v", err)
 	}
-	if err := c.call(t.Context(), "server/discover", nil, nil); !errors.Is(err, errServerEnded) {
-		t.Errorf("call: %v", err)
+	const want = `the server sent what is no message: "[1]"`
+	if callErr := c.call(t.Context(), "server/discover", nil, nil); callErr == nil || callErr.Error() != want {
+		t.Errorf("call: %v", callErr)
 	}
+	l := newListener(c, newFacts(io.Discard, false), slog.New(slog.DiscardHandler))
+	if runErr := l.run(t.Context()); runErr == nil || runErr.Error() != want {
+		t.Errorf("run: %v", runErr)
+	}
+	l.workers.Wait()
 }
 
 func TestFactsAsJSON(t *testing.T) {

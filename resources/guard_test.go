@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +36,39 @@ func TestLargeReadAsksForMemoryFirst(t *testing.T) {
 	full := errors.New("no memory")
 	if _, err := p.cat.Read(context.Background(), "test://large", func(context.Context, int64) error { return full }); !errors.Is(err, full) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A file that grows while its reader waits, or whose size was not true, is asked for again; so is a long directory.
+func TestReadTakesNoMoreMemoryThanItAskedFor(t *testing.T) {
+	p := serve(t)
+	for i := range 700 {
+		p.write(fmt.Sprintf("d/%0100d", i), "")
+	}
+	p.write("grows", strings.Repeat("x", mcp.SmallRead+1))
+	p.watch()
+	var asked []int64
+	reserve := func(_ context.Context, size int64) error {
+		asked = append(asked, size)
+		p.write("grows", strings.Repeat("x", 3*mcp.SmallRead))
+		return nil
+	}
+	for uri, want := range map[string][]int64{"grows": {mcp.SmallRead + 1, 3 * mcp.SmallRead}, "d": {700 * int64(len("test://d/\r\n")+100)}} {
+		asked = nil
+		p.write("grows", strings.Repeat("x", mcp.SmallRead+1))
+		c, err := p.cat.Read(context.Background(), "test://"+uri, reserve)
+		if err != nil || !slices.Equal(asked, want) || int64(len(c.Data)) != want[len(want)-1] {
+			t.Errorf("%s: asked for %v, %d bytes, %v", uri, asked, len(c.Data), err)
+		}
+	}
+	f, err := os.Open(p.at("grows"))
+	p.must(err)
+	defer f.Close()
+	empty, err := os.Stat(p.at("d/" + strings.Repeat("0", 100)))
+	p.must(err)
+	var more needsRoom
+	if _, err := p.readWhole(context.Background(), "test://f", f, empty, 1000); !errors.As(err, &more) || more < 2000 {
+		t.Errorf("%v: %d", err, more)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Reserve waits until there is memory to read size bytes. Its error ends the read. Up to mcp.SmallRead nobody is asked: there
-// are only so many reads at a time.
+// are only so many reads at a time. Asked again, it gives so much instead of what it gave before.
 type Reserve = func(ctx context.Context, size int64) error
 
 // read returns the content of what rd names. uri is the client's spelling.
@@ -32,6 +32,11 @@ func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve
 
 // refused is an error of a Reserve, which goes to the caller as it is.
 type refused struct{ error }
+
+// needsRoom is the error of a read that came upon more than there is memory reserved for: the bytes to ask for.
+type needsRoom int64
+
+func (needsRoom) Error() string { return "more memory is needed" }
 
 // explain turns any failure of a read into one that a client may see.
 func explain(uri string, err error) error {
@@ -57,26 +62,38 @@ var errDenied = errors.New("denied")
 // errUnknown: whether the file is visible cannot be told now, for want of descriptors for instance.
 var errUnknown = errors.New("the rules for it cannot be read now, ask again")
 
-func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve) (out mcp.Contents, err error) {
+// readPath reads again with more memory until what it comes upon fits: a file may grow while its reader waits, and nothing
+// is held open by those who do.
+func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve) (mcp.Contents, error) {
+	room := r.maxSize
+	if reserve != nil {
+		room = min(room, mcp.SmallRead)
+	}
+	for {
+		out, err := r.readWithin(ctx, uri, rd, room)
+		more, ok := err.(needsRoom)
+		if !ok {
+			return out, err
+		}
+		room = int64(more)
+		if err := reserve(ctx, room); err != nil {
+			return out, refused{err}
+		}
+	}
+}
+
+// readWithin reads what takes room bytes at most, which are no more than maxSize. The error is needsRoom if it takes more.
+func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64) (out mcp.Contents, err error) {
 	if rd.rel == "" {
-		return r.readDirectory(ctx, uri, "")
+		return r.readDirectory(ctx, uri, "", room)
 	}
 	where, err := r.seek(rd)
 	if err != nil {
 		return out, err
 	}
-	defer func() { where.close() }()
+	defer where.close()
 	if where.info.IsDir() {
-		return r.readDirectory(ctx, uri, rd.rel)
-	}
-	if size := where.info.Size(); reserve != nil && size > mcp.SmallRead && size <= r.maxSize {
-		where.close() // nothing is held open by those who wait
-		if err := reserve(ctx, size); err != nil {
-			return out, refused{err}
-		}
-		if where, err = r.seek(rd); err != nil {
-			return out, err
-		}
+		return r.readDirectory(ctx, uri, rd.rel, room)
 	}
 	f, info, err := where.open()
 	if err != nil {
@@ -86,7 +103,7 @@ func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Res
 		return out, err
 	}
 	defer f.Close()
-	data, err := r.readWhole(ctx, uri, f, info)
+	data, err := r.readWhole(ctx, uri, f, info, room)
 	if err != nil {
 		return out, err
 	}
@@ -134,25 +151,25 @@ type content interface {
 }
 
 // readWhole reads f as it was at one moment, where that can be known: what was written to meanwhile is read again. A file
-// that never rests is returned as it was last seen.
-func (r *Root) readWhole(ctx context.Context, uri string, f content, before fs.FileInfo) ([]byte, error) {
+// that never rests is returned as it was last seen. It is readWithin for an open file.
+func (r *Root) readWhole(ctx context.Context, uri string, f content, before fs.FileInfo, room int64) ([]byte, error) {
 	const attempts = 5
 	var data []byte
 	for range attempts {
 		size := before.Size()
-		if size > r.maxSize {
-			return nil, &mcp.TooLargeError{URI: uri, Size: size, Limit: r.maxSize}
+		if err := r.fits(uri, size, room); err != nil {
+			return nil, err
 		}
 		var err error
-		if data, err = readAll(f, data[:0], size, r.maxSize); err != nil {
+		if data, err = readAll(f, data[:0], size, room); err != nil {
 			return nil, err
 		}
 		after, err := f.Stat()
 		if err != nil {
 			return nil, err
 		}
-		if int64(len(data)) > r.maxSize { // the size was not true, or no longer
-			return nil, &mcp.TooLargeError{URI: uri, Size: max(after.Size(), int64(len(data))), Limit: r.maxSize}
+		if n := int64(len(data)); n > room { // the size was not true, or is no longer
+			return nil, r.fits(uri, max(after.Size(), n, min(2*room, r.maxSize)), room)
 		}
 		if newStat(before, r.who).untorn(newStat(after, r.who)) {
 			return data, nil
@@ -163,6 +180,17 @@ func (r *Root) readWhole(ctx context.Context, uri string, f content, before fs.F
 		before = after
 	}
 	return data, nil
+}
+
+// fits returns an error if so many bytes are more than room, or more than may be read at all.
+func (r *Root) fits(uri string, size, room int64) error {
+	switch {
+	case size > r.maxSize:
+		return &mcp.TooLargeError{URI: uri, Size: size, Limit: r.maxSize}
+	case size > room:
+		return needsRoom(size)
+	}
+	return nil
 }
 
 // untorn: nothing was written between the two looks.
@@ -212,7 +240,7 @@ func (r *Root) spelled(rel string) (bool, error) {
 }
 
 // readDirectory lists the children of a visible directory (RFC 2483, 5: one URI a line, CRLF).
-func (r *Root) readDirectory(ctx context.Context, uri, rel string) (out mcp.Contents, err error) {
+func (r *Root) readDirectory(ctx context.Context, uri, rel string, room int64) (out mcp.Contents, err error) {
 	var d *dir
 	err = r.await(ctx, func() bool {
 		var rest string
@@ -246,8 +274,8 @@ func (r *Root) readDirectory(ctx context.Context, uri, rel string) (out mcp.Cont
 	for _, sub := range dirs {
 		size += len(prefix) + escapedLen(sub.name) + len("/")
 	}
-	if int64(size) > r.maxSize {
-		return out, &mcp.TooLargeError{URI: uri, Size: int64(size), Limit: r.maxSize}
+	if err := r.fits(uri, int64(size), room); err != nil {
+		return out, err
 	}
 	data := make([]byte, 0, size)
 	for _, f := range files {

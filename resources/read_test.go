@@ -146,7 +146,7 @@ func TestTornReads(t *testing.T) {
 		before, err := f.Stat()
 		p.must(err)
 		torn := &restless{File: f, p: p, writes: writes}
-		got, err := p.readWhole(context.Background(), "test://f", torn, before)
+		got, err := p.readWhole(context.Background(), "test://f", torn, before, p.maxSize)
 		if err != nil || torn.attempts != want {
 			t.Errorf("%d writes: read %d times, %v", writes, torn.attempts, err)
 		}
@@ -159,7 +159,7 @@ func TestTornReads(t *testing.T) {
 	p.must(err)
 	p.write("f", strings.Repeat("x", int(p.maxSize)+1)) // above the limit by the time it is read
 	var tooLarge *mcp.TooLargeError
-	if _, err := p.readWhole(context.Background(), "test://f", f, before); !errors.As(err, &tooLarge) || tooLarge.Size != p.maxSize+1 {
+	if _, err := p.readWhole(context.Background(), "test://f", f, before, p.maxSize); !errors.As(err, &tooLarge) || tooLarge.Size != p.maxSize+1 {
 		t.Errorf("%v", err)
 	}
 }

@@ -95,55 +95,14 @@ type byteSet [256]bool
 
 // class parses a character class after its "[" by git's own rules. Not ok: it is unclosed or names an unknown class.
 func (t *translation) class() (set byteSet, ok bool) {
-	negated := false
-	if c := t.peek(0); c == '!' || c == '^' {
-		negated = true
+	negated := t.peek(0) == '!' || t.peek(0) == '^'
+	if negated {
 		t.i++
 	}
-	var prev byte // the start of a range, 0 for none
+	var prev byte
 	for first := true; first || t.peek(0) != ']'; first = false {
-		c := t.peek(0)
-		t.i++
-		switch {
-		case c == 0:
+		if prev, ok = t.member(&set, prev); !ok {
 			return set, false
-		case c == '\\':
-			if c = t.peek(0); c == 0 {
-				return set, false
-			}
-			t.i++
-			set[c] = true
-			prev = c
-		case c == '-' && prev != 0 && t.peek(0) != 0 && t.peek(0) != ']':
-			end := t.peek(0)
-			t.i++
-			if end == '\\' {
-				if end = t.peek(0); end == 0 {
-					return set, false
-				}
-				t.i++
-			}
-			for b := int(prev); b <= int(end); b++ {
-				set[b] = true
-			}
-			prev = 0
-		case c == '[' && t.peek(0) == ':':
-			name, closed := t.posix()
-			if !closed {
-				return set, false
-			}
-			if name == "" {
-				set['['] = true
-				prev = '['
-				continue
-			}
-			if !set.addPosix(name[1:]) {
-				return set, false
-			}
-			prev = 0
-		default:
-			set[c] = true
-			prev = c
 		}
 	}
 	t.i++
@@ -154,6 +113,41 @@ func (t *translation) class() (set byteSet, ok bool) {
 	}
 	set['/'], set[0] = false, false
 	return set, true
+}
+
+// member adds to set the next byte, range or named class. A byte that a range may start with is returned, and is prev the
+// next time; 0 for none.
+func (t *translation) member(set *byteSet, prev byte) (start byte, ok bool) {
+	switch c, next := t.peek(0), t.peek(1); {
+	case c == '-' && prev != 0 && next != 0 && next != ']':
+		t.i++
+		end, ok := t.char()
+		for b := int(prev); b <= int(end); b++ {
+			set[b] = true
+		}
+		return 0, ok
+	case c == '[' && next == ':':
+		t.i++
+		name, closed := t.posix()
+		if name != "" {
+			return 0, set.addPosix(name[1:])
+		}
+		set[c] = true
+		return c, closed
+	}
+	start, ok = t.char()
+	set[start] = true
+	return start, ok
+}
+
+// char reads a byte, or the one that a backslash keeps. Not ok: there is none.
+func (t *translation) char() (c byte, ok bool) {
+	if t.peek(0) == '\\' {
+		t.i++
+	}
+	c = t.peek(0)
+	t.i++
+	return c, c != 0
 }
 
 // peek returns the byte n ahead, 0 at the end; a pattern holds no NUL.

@@ -122,22 +122,17 @@ func (r *Root) attemptOnce(rel string) (*spot, error) {
 // follow walks the segments from s on. Each directory is compared after it was opened with what was looked at before,
 // because os.Root would follow a link that took its place.
 func (s *spot) follow(segments []string) error {
-	const most = 40 // links, as the kernel allows
 	for len(segments) > 0 {
 		seg := segments[0]
 		segments = segments[1:]
-		switch seg {
-		case "", ".":
-			if s.links == 0 {
+		if seg == "" || seg == "." || seg == ".." {
+			if s.links == 0 { // only what a link says may be written like that
 				return errAbsent
 			}
-			continue
-		case "..":
-			if s.links == 0 {
-				return errAbsent
-			}
-			if err := s.leave(); err != nil {
-				return err
+			if seg == ".." {
+				if err := s.leave(); err != nil {
+					return err
+				}
 			}
 			continue
 		}
@@ -148,40 +143,45 @@ func (s *spot) follow(segments []string) error {
 		if err != nil {
 			return err
 		}
-		switch kindOf(info.Mode()) {
-		case symlink:
+		switch k := kindOf(info.Mode()); {
+		case k == symlink:
 			if s.links == 0 && len(segments) > 0 {
 				return errAbsent
 			}
-			if s.links++; s.links > most {
-				return errAbsent
-			}
-			target, err := s.in.Readlink(seg)
+			target, err := s.target(seg)
 			if err != nil {
 				return err
 			}
-			target = filepath.ToSlash(target)
-			if strings.HasPrefix(target, "/") || filepath.VolumeName(target) != "" {
-				return errAbsent
-			}
-			segments = append(strings.Split(target, "/"), segments...)
-		case directory:
-			if len(segments) == 0 {
-				s.name, s.info = seg, info
-				return nil
-			}
+			segments = append(target, segments...)
+		case len(segments) == 0:
+			s.name, s.info = seg, info
+			return nil
+		case k == directory:
 			if err := s.enter(seg, info); err != nil {
 				return err
 			}
 		default:
-			if len(segments) > 0 {
-				return errAbsent
-			}
-			s.name, s.info = seg, info
-			return nil
+			return errAbsent
 		}
 	}
 	return errAbsent // a link to a directory that ends in a slash, a dot or two
+}
+
+// target returns the segments of what a link in the directory says, and counts it.
+func (s *spot) target(link string) ([]string, error) {
+	const most = 40 // links, as the kernel allows
+	if s.links++; s.links > most {
+		return nil, errAbsent
+	}
+	text, err := s.in.Readlink(link)
+	if err != nil {
+		return nil, err
+	}
+	text = filepath.ToSlash(text)
+	if strings.HasPrefix(text, "/") || filepath.VolumeName(text) != "" {
+		return nil, errAbsent
+	}
+	return strings.Split(text, "/"), nil
 }
 
 // pass adds the name in the directory to through, as the last one.

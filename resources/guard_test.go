@@ -105,6 +105,19 @@ func TestIgnoreFileTooLargeToReadHidesAll(t *testing.T) {
 	p.wantList("a", "d/b")
 }
 
+// Nothing is said of an ignore file where there can be none.
+func TestNoIgnoreFileBelowAFile(t *testing.T) {
+	p := serve(t, "f", "d/x", "l -> d")
+	log := p.logged()
+	p.cat.Baseline(context.Background(), []string{"test://f/x", "test://l/x"})
+	p.Skip("f/x")
+	p.Skip("l/x")
+	p.watch()
+	if log.Len() > 0 {
+		t.Error(log)
+	}
+}
+
 func TestIgnoreFileThatIsALinkIsSaidToHideNothing(t *testing.T) {
 	p := serve(t, "a", "rules", ".gitignore -> rules")
 	log := p.logged()

@@ -133,7 +133,7 @@ func (r *Root) readIgnore(rel string) (found ignoreFiles, err error) {
 			return found, err
 		case errors.Is(err, errIgnoreLink):
 			r.once(p, "an ignore file that is a link is not followed and hides nothing", "file", p)
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP): // rel may be no directory
 			found.absent[i] = true
 			r.said.Delete(p)
 		default:

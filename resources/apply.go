@@ -212,9 +212,10 @@ func (a *apply) child(d *dir, path, name string, h *hint, e *edit) {
 // editors make a name for a moment when they save, and many take the file's own away. What comes and goes beyond 256 in a
 // batch is no save, and counts at once.
 func (a *apply) momentary(d *dir, rel, name string, k kind, fi fs.FileInfo, h *hint) bool {
+	const most = 256
 	known := d.file(name) != nil || d.dir(name) != nil
 	comes, goes := k == regular && !known, k == nothing && known
-	if !comes && !goes || !a.unsettled(rel, h) {
+	if !comes && !goes || len(a.moment) >= most || !a.unsettled(rel, h) {
 		return false
 	}
 	if comes { // a write through it counts for the names that are served
@@ -225,11 +226,7 @@ func (a *apply) momentary(d *dir, rel, name string, k kind, fi fs.FileInfo, h *h
 
 // unsettled asks for the second look at rel, unless h is that.
 func (a *apply) unsettled(rel string, h *hint) bool {
-	const most = 256
-	if _, ok := a.moment[rel]; ok {
-		return true
-	}
-	if h != nil && h.evidence&watcher.Settled != 0 || len(a.moment) >= most {
+	if h != nil && h.evidence&watcher.Settled != 0 {
 		return false
 	}
 	a.moment = setOf(a.moment, rel)

@@ -125,6 +125,23 @@ func TestIgnoreFileAwayForAMoment(t *testing.T) {
 	}
 }
 
+// However much comes and goes in the batch.
+func TestIgnoreFileAwayAmongManyNewNames(t *testing.T) {
+	p := serve(t, "d/hid", "d/seen")
+	p.write("d/.gitignore", "hid\n")
+	p.watch()
+	names := []string{"d/.gitignore"}
+	for i := range 300 {
+		names = append(names, "a"+strconv.Itoa(i))
+		p.write(names[1+i], "x")
+	}
+	p.rename("d/.gitignore", "d/.gitignore~")
+	_, reply := p.Root.Apply(dirty(cont, names...))
+	if slices.Contains(p.list(), "d/hid") || !slices.Contains(reply.Unsettled, "d/.gitignore") {
+		t.Errorf("list %q", p.list())
+	}
+}
+
 // One that was removed and is known to be shows what it hid at once, listed again or not.
 func TestIgnoreFileSettledAndGone(t *testing.T) {
 	for _, dirs := range [][]string{nil, {""}} {

@@ -8,8 +8,8 @@ import (
 
 // errand is why a link is looked at again.
 type errand struct {
-	evidence watcher.Evidence // of its target
-	renewed  bool             // the link itself is not the one it was
+	hint         // of its target, and of nothing below that
+	renewed bool // the link itself is not the one it was
 }
 
 func (a *apply) follow(l *link, e errand) {
@@ -17,15 +17,18 @@ func (a *apply) follow(l *link, e errand) {
 		a.errands = make(map[*link]errand)
 	}
 	was := a.errands[l]
-	a.errands[l] = errand{was.evidence | e.evidence, was.renewed || e.renewed}
+	e.evidence |= was.evidence
+	e.rescan = e.rescan || was.rescan
+	e.renewed = e.renewed || was.renewed
+	a.errands[l] = e
 }
 
-// concern has the links that lead through rel looked at again, and those that stopped above it.
-func (a *apply) concern(rel string, ev watcher.Evidence) {
+// concern has the links that lead through rel, of which h tells, looked at again, and those that stopped above it.
+func (a *apply) concern(rel string, h hint) {
 	for l := range a.root.links.by[rel] {
-		e := errand{}
+		e := errand{hint: hint{rescan: h.rescan}}
 		if l.target == rel {
-			e.evidence = ev
+			e.evidence = h.evidence
 		}
 		a.follow(l, e)
 	}
@@ -43,9 +46,9 @@ func (a *apply) concern(rel string, ev watcher.Evidence) {
 func (a *apply) concerned() {
 	for rel := range a.keys {
 		if a.listed[rel] == 0 {
-			a.concern(rel, watcher.Content)
+			a.concern(rel, hint{evidence: watcher.Content})
 		} else { // perhaps it was there all the time, and its rules changed
-			a.concern(rel, 0)
+			a.concern(rel, hint{})
 		}
 	}
 	a.hints.each("", func(rel string, h *hint) {
@@ -54,10 +57,10 @@ func (a *apply) concerned() {
 		}
 		switch {
 		case h.rescan || h.evidence&(watcher.Content|watcher.Structure) != 0:
-			a.concern(rel, h.evidence)
+			a.concern(rel, *h)
 		case h.evidence != 0:
 			if _, rest := a.root.tree.descend(rel); rest != "" { // not a visible directory, whose attributes mean nothing
-				a.concern(rel, h.evidence)
+				a.concern(rel, *h)
 			}
 		}
 	})
@@ -89,13 +92,13 @@ func (a *apply) followLink(l *link, why errand, e *edit) {
 	rel := l.rel()
 	to, err := a.root.resolve(rel)
 	if err != nil {
-		a.postpone(rel, &hint{evidence: why.evidence}, err)
+		a.postpone(rel, &why.hint, err)
 		return
 	}
 	if to.stat == nil {
 		_, k, err := a.root.lstat(rel)
 		if err != nil {
-			a.postpone(rel, &hint{evidence: why.evidence}, err)
+			a.postpone(rel, &why.hint, err)
 			return
 		}
 		if k != symlink { // what became of the link itself is judged when its own name is told of
@@ -107,7 +110,7 @@ func (a *apply) followLink(l *link, why errand, e *edit) {
 		return
 	}
 	a.root.lead(l, to)
-	a.serveLink(rel, f, to.stat, why.evidence, e, l.name)
+	a.serveLink(rel, f, to.stat, &why.hint, e, l.name)
 }
 
 // awaited: what l leads to is away, and a batch that tells of it is yet to come. A file is away for a moment while it is
@@ -137,7 +140,7 @@ func (a *apply) awaited(l *link, to lead) bool {
 }
 
 // serveLink makes the entry of a link what its target is now. f is its entry, nil if it is not served.
-func (a *apply) serveLink(rel string, f *file, s *stat, ev watcher.Evidence, e *edit, name string) {
+func (a *apply) serveLink(rel string, f *file, s *stat, h *hint, e *edit, name string) {
 	switch {
 	case s == nil && f != nil:
 		a.dropFile(rel, f)
@@ -149,7 +152,7 @@ func (a *apply) serveLink(rel string, f *file, s *stat, ev watcher.Evidence, e *
 		e.setFile(name, f)
 	case s != nil:
 		old := f.stat.Load()
-		if old == nil || !old.link || ev&watcher.Content != 0 || !s.unchanged(old) {
+		if old == nil || !old.link || h.differs(old, s) {
 			a.key(rel)
 		} else {
 			s.sniffed.Store(old.sniffed.Load())

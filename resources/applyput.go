@@ -45,7 +45,7 @@ func (a *apply) newFile(rel, name string, s *stat, ev watcher.Evidence) *file {
 // putLink leaves it to followLinks where the link leads. f is what is served under the name so far.
 func (a *apply) putLink(d *dir, rel, name string, f *file, h *hint) {
 	if l := d.links[name]; l != nil {
-		a.follow(l, errand{h.evidence, h.evidence&(watcher.Content|watcher.Structure) != 0})
+		a.follow(l, errand{hint{evidence: h.evidence, rescan: h.rescan}, h.evidence&(watcher.Content|watcher.Structure) != 0})
 		return
 	}
 	a.follow(a.root.newLink(d, name), errand{renewed: true})
@@ -70,20 +70,14 @@ func (a *apply) observe(f *file, rel string, s *stat, h *hint) {
 		return // only something below the name was said to be dirty
 	}
 	changed := h.evidence&watcher.Content != 0
-	switch {
-	case old == nil:
-	case old.link != s.link:
-		changed = true
-	case h.rescan && h.evidence&watcher.Attribute == 0:
-		changed = changed || !s.untouched(old)
-	default: // a change time alone is what chmod leaves
-		changed = changed || !s.unchanged(old)
+	if old != nil {
+		changed = old.link || h.differs(old, s)
+		if !changed {
+			s.sniffed.Store(old.sniffed.Load())
+		}
 	}
 	if old != nil && !s.sameFile(old) {
 		a.leave(f)
-	}
-	if !changed && old != nil {
-		s.sniffed.Store(old.sniffed.Load())
 	}
 	f.stat.Store(s)
 	a.root.twins.note(rel, f, s)
@@ -91,6 +85,17 @@ func (a *apply) observe(f *file, rel string, s *stat, h *hint) {
 		a.key(rel)
 		a.twinsOf(f, s, h.evidence)
 	}
+}
+
+// differs reports whether a file that was in the state old, and is in the state s now, is to be announced.
+func (h *hint) differs(old, s *stat) bool {
+	switch {
+	case h.evidence&watcher.Content != 0:
+		return true
+	case h.rescan && h.evidence&watcher.Attribute == 0:
+		return !s.untouched(old)
+	}
+	return !s.unchanged(old) // a change time alone is what chmod leaves
 }
 
 func (a *apply) dropFile(rel string, f *file) {

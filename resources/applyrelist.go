@@ -21,7 +21,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 		h, compare = &hint{}, false
 	} else if closed := errors.Is(err, fs.ErrPermission); closed != d.closed {
 		d.closed = closed
-		a.concern(path, 0)
+		a.concern(path, hint{})
 	}
 	if in != d.in && above == d.above() {
 		a.rewalk = append(a.rewalk, path)
@@ -150,7 +150,7 @@ func (p *relisting) entry(now entry, said *hint) {
 		}
 	case now.kind == symlink && l != nil && h.evidence == 0:
 		if h.rescan {
-			p.follow(l, errand{})
+			p.follow(l, errand{hint: hint{rescan: true}})
 		}
 	default:
 		p.look(rel, now, h)

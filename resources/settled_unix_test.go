@@ -50,6 +50,21 @@ func TestLinkWhoseTargetIsAwayUnderARescan(t *testing.T) {
 	p.wantList()
 }
 
+// Where notifications may have been lost, a change time counts for what is not served itself, too.
+func TestLinkToAHiddenFileUnderARescan(t *testing.T) {
+	p := serve(t, "l -> .h", ".h").watch()
+	was := p.tree.file("l").stat.Load()
+	for now := was; now.ctime == was.ctime && now.ctimeNano == was.ctimeNano; {
+		p.write(".h", "CONTENT of .h")
+		p.must(os.Chtimes(p.at(".h"), was.modTime(), was.modTime()))
+		fi, err := os.Lstat(p.at(".h"))
+		p.must(err)
+		now = newStat(fi, p.who)
+	}
+	p.wantApply(rescan(""), false, "l")
+	p.wantApply(rescan(""), false)
+}
+
 func TestLinkAwayUnderARescan(t *testing.T) {
 	p := serve(t, "l -> t", "t", "dead -> none").watch()
 	p.remove("l")

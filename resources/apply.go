@@ -235,7 +235,7 @@ func (a *apply) unsettled(rel string, h *hint) bool {
 
 // hidden takes note of evidence for a name that is not served: a served file may be another hard link to its inode.
 func (a *apply) hidden(rel string, h *hint) {
-	if h.evidence == 0 || a.root.twins.none() {
+	if h.evidence == 0 {
 		return
 	}
 	fi, k, err := a.root.lstat(rel)

@@ -51,13 +51,13 @@ func (a *apply) putLink(d *dir, rel, name string, f *file, h *hint) {
 	a.follow(a.root.newLink(d, name), errand{renewed: true})
 	if f != nil {
 		a.key(rel)
-		a.leave(f)
+		a.leave(f, f.stat.Load())
 	}
 }
 
-// leave takes note that the name of f no longer stands for the inode it stood for.
-func (a *apply) leave(f *file) {
-	if s := f.stat.Load(); s != nil {
+// leave takes note that the name of f no longer stands for the inode that s tells of.
+func (a *apply) leave(f *file, s *stat) {
+	if s != nil {
 		a.twinsOf(f, s, 0) // it may have been written to before
 		a.root.twins.forget(f, s)
 	}
@@ -76,14 +76,15 @@ func (a *apply) observe(f *file, rel string, s *stat, h *hint) {
 			s.sniffed.Store(old.sniffed.Load())
 		}
 	}
-	if old != nil && !s.sameFile(old) {
-		a.leave(f)
+	ev := h.evidence
+	if was := f.stat.Swap(s); was != nil && (was.link || !was.sameFile(s)) {
+		a.leave(f, was)
+		ev = madeOf(ev)
 	}
-	f.stat.Store(s)
 	a.root.twins.note(rel, f, s)
 	if changed {
 		a.key(rel)
-		a.twinsOf(f, s, h.evidence)
+		a.twinsOf(f, s, ev)
 	}
 }
 
@@ -101,7 +102,7 @@ func (h *hint) differs(old, s *stat) bool {
 func (a *apply) dropFile(rel string, f *file) {
 	a.tally(rel, -1)
 	f.gone.Store(true)
-	a.leave(f)
+	a.leave(f, f.stat.Load())
 }
 
 func (a *apply) addFile(rel string) { a.tally(rel, +1) }

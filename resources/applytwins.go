@@ -4,7 +4,7 @@ import "github.com/mcp-fsserve/mcp-fsserve/watcher"
 
 // twin is a file that changed and has other names.
 type twin struct {
-	file     *file // nil for a hidden name
+	file     *file // nil for a name that is not served
 	stat     *stat
 	evidence watcher.Evidence
 }
@@ -22,13 +22,13 @@ func madeOf(ev watcher.Evidence) watcher.Evidence { return ev &^ watcher.Content
 // searchTwins notes the names of inodes that had one name when their state was taken, and have others now. The whole index is
 // gone through, in memory, but only once a batch, and once for an inode that has names elsewhere.
 func (a *apply) searchTwins(changed []twin) {
-	var wanted map[inode]*stat
+	var wanted map[inode]twin
 	for _, t := range changed {
 		if a.root.twins.partly(t.stat) {
 			if wanted == nil {
-				wanted = make(map[inode]*stat)
+				wanted = make(map[inode]twin)
 			}
-			wanted[inode{t.stat.dev, t.stat.ino}] = t.stat
+			wanted[inode{t.stat.dev, t.stat.ino}] = t
 		}
 	}
 	if len(wanted) == 0 {
@@ -41,8 +41,8 @@ func (a *apply) searchTwins(changed []twin) {
 			if s == nil || s.link || d.links[f.name] != nil { // a link may have just taken the place of a file
 				continue
 			}
-			if now := wanted[inode{s.dev, s.ino}]; now != nil {
-				a.root.twins.note(join(path, f.name), f, now)
+			if t, ok := wanted[inode{s.dev, s.ino}]; ok {
+				a.root.twins.note(join(path, f.name), f, t.stat)
 			}
 		}
 		for _, sub := range d.dirs {
@@ -50,8 +50,8 @@ func (a *apply) searchTwins(changed []twin) {
 		}
 	}
 	search(a.root.tree, "")
-	for id := range wanted {
-		a.root.twins.found(id)
+	for id, t := range wanted {
+		a.root.twins.found(id, t.file == nil)
 	}
 }
 

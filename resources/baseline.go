@@ -1,9 +1,6 @@
 package resources
 
-import (
-	"context"
-	"strings"
-)
+import "context"
 
 // baseline takes the state of the file rel, or of all below the directory rel, where it is not known yet, so that a
 // touch or a rescan can be told from no change. It waits for Load only for a directory.
@@ -39,14 +36,13 @@ func (r *Root) take(in *folder, f *file, name string) *stat {
 		return nil
 	}
 	s := newStat(fi, r.who)
-	if !f.stat.CompareAndSwap(nil, s) {
-		return f.stat.Load()
-	}
-	r.twins.note(join(in.rel, name), f, s)
-	if f.gone.Load() { // it went meanwhile, and was forgotten before it was noted
+	r.twins.note(join(in.rel, name), f, s) // before Apply can see s, which forgets the name when it replaces s
+	f.stat.CompareAndSwap(nil, s)
+	now := f.stat.Load()
+	if f.gone.Load() || now.link || !now.sameFile(s) {
 		r.twins.forget(f, s)
 	}
-	return s
+	return now
 }
 
 // baselineEarly takes what is at rel now, which Load compares with what it finds.
@@ -129,7 +125,7 @@ func (r *Root) baselineBelow(ctx context.Context, rel string) {
 		}
 	}
 	r.mu.RLock()
-	collect(d, strings.TrimSuffix(rel, "/"))
+	collect(d, rel)
 	r.mu.RUnlock()
 	in := folder{root: r}
 	defer in.close()

@@ -11,7 +11,7 @@ import (
 type twins struct {
 	mu       sync.Mutex // guards what follows
 	files    map[inode][]twinName
-	searched map[inode]struct{} // of files: all names that the index holds are known, and later ones will be
+	searched map[inode]struct{} // all names that the index holds are known, and later ones will be
 }
 
 // twinName is one of the names. The file tells it from a later one at the same path.
@@ -24,15 +24,19 @@ type inode struct{ dev, ino uint64 }
 
 func (t *twins) note(rel string, f *file, s *stat) {
 	const most = 64 // names of one inode; more are not followed
-	if s == nil || s.nlink < 2 || s.link {
+	if s.link {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	id := inode{s.dev, s.ino}
+	if s.nlink < 2 { // not noted, so that a name that it gets later makes another search worth while
+		delete(t.searched, id)
+		return
+	}
 	if t.files == nil {
 		t.files = make(map[inode][]twinName)
 	}
-	id := inode{s.dev, s.ino}
 	if list := t.files[id]; len(list) < most && !slices.Contains(list, twinName{rel, f}) {
 		t.files[id] = append(list, twinName{rel, f})
 	}
@@ -64,24 +68,19 @@ func (t *twins) partly(s *stat) bool {
 	return !searched && len(t.files[id]) < int(s.nlink)
 }
 
-// found is told that all names of an inode in the index were noted. Where there are none, one may yet come that has no
-// other then.
-func (t *twins) found(id inode) {
+// found is told that all names of an inode in the index were noted. That there is none is worth knowing too, if the inode
+// is alive: what has hidden names only may be written to all the time.
+func (t *twins) found(id inode, alive bool) {
+	const most = 1 << 16 // nobody tells when an inode without a name in the index is gone
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.files[id]) == 0 {
+	if !alive && len(t.files[id]) == 0 {
 		return
 	}
-	if t.searched == nil {
+	if t.searched == nil || len(t.searched) >= most {
 		t.searched = make(map[inode]struct{})
 	}
 	t.searched[id] = struct{}{}
-}
-
-func (t *twins) none() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.files) == 0
 }
 
 // of returns the names of the inode that s tells of, but for f's.

@@ -29,16 +29,45 @@ func TestHardLinkMadeAfterTheBaseline(t *testing.T) {
 	p.wantApply(rescan(""), true, "x", "y")
 	p.must(os.Remove(p.at("u")))
 	p.must(os.Link(p.at("x"), p.at("u"))) // in the place of another file
-	p.wantApply(dirty(cont, "u"), false, "u", "x", "y")
+	p.wantApply(dirty(cont, "u"), false, "u")
 	p.write("u", "as long as never before")
 	p.wantApply(dirty(cont, "u"), false, "u", "x", "y")
 	for _, name := range []string{"d", "g", "u", "x", "y"} {
 		p.remove(name)
 	}
 	p.wantApply(rescan(""), true, "d", "d/f", "g", "u", "x", "y")
-	if !p.twins.none() || len(p.twins.searched) > 0 {
+	if len(p.twins.files)+len(p.twins.searched) > 0 {
 		t.Errorf("kept: %v, %v", p.twins.files, p.twins.searched)
 	}
+}
+
+// TestHardLinkThatIsNotServed: a write through it is a change of the names that are, though they had no other before.
+func TestHardLinkThatIsNotServed(t *testing.T) {
+	p := serve(t, "f").watch()
+	p.must(os.Link(p.at("f"), p.at(".f")))
+	p.write(".f", "longer than it was")
+	p.wantApply(dirty(cont, ".f"), false, "f")
+	p.write(".f", "even longer than it was")
+	p.wantApply(dirty(cont, ".f"), false, "f")
+}
+
+// TestInodeThatBecomesServed: the index is not searched at each write to a file without a name in it; but a name that it
+// gets later is found, even if it is the only one then.
+func TestInodeThatBecomesServed(t *testing.T) {
+	p := serve(t, ".x").watch()
+	p.must(os.Link(p.at(".x"), p.at(".y")))
+	p.wantApply(dirty(cont, ".x"), false)
+	fi, err := os.Lstat(p.at(".x"))
+	p.must(err)
+	if p.twins.partly(newStat(fi, p.who)) {
+		t.Error("the index is searched again")
+	}
+	p.rename(".x", "f")
+	p.remove(".y")
+	p.wantApply(dirty(cont|str, "f", ".x", ".y"), true, "f")
+	p.must(os.Link(p.at("f"), p.at(".z")))
+	p.write(".z", "longer than it was")
+	p.wantApply(dirty(cont, ".z"), false, "f")
 }
 
 // TestHardLinkInANewDirectory: the same for names that come with their directory.

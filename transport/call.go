@@ -13,7 +13,7 @@ type call struct {
 	batch   *batch     // nil outside of one
 	refusal error      // why it is refused, if that is known before it is admitted; no cancellation reaches it then
 
-	// What it asks, let go of when it is answered, because it holds on to the whole line.
+	// What it asks, let go of when it is answered, which is the larger part of its weight.
 	msg jsonrpc.Message
 	req request // set once msg has been routed
 

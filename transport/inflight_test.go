@@ -416,3 +416,23 @@ func TestCancellationsCompleteOrEmptyABatch(t *testing.T) {
 		c.raw(`[{"jsonrpc":"2.0","id":1,"result":{}}]`)
 	})
 }
+
+// What a batch holds besides requests is not kept with them: only requests are weighed.
+func TestBatchKeepsNoMoreThanItsRequests(t *testing.T) {
+	pad := strings.Repeat("p", 1<<18)
+	synctest.Test(t, func(t *testing.T) {
+		cat := newFakeCatalogue()
+		cat.block[a] = make(chan struct{})
+		c := connect(t, nil, cat)
+		c.ask(initialize(`"i"`, mcp.Legacy20250326))
+		before := liveBytes()
+		for i := range 40 {
+			c.send("[" + legacy(fmt.Sprint(i), "resources/read", `"uri":"`+a+`"`) + `,{"jsonrpc":"2.0","method":"x","params":{"pad":"` + pad + `"}}]`)
+		}
+		if grown := liveBytes() - before; grown > 4<<20 {
+			t.Errorf("%d bytes are kept", grown)
+		}
+		close(cat.block[a])
+		c.close()
+	})
+}

@@ -212,9 +212,9 @@ func (p *pipe) read() {
 			p.tellEnded(err)
 			return
 		case jsonrpc.IsBatch(line):
-			p.receiveBatch(bytes.Clone(line))
+			p.receiveBatch(line)
 		default:
-			p.receive(bytes.Clone(line))
+			p.receive(line)
 		}
 		if p.f.over() {
 			return
@@ -258,7 +258,8 @@ func (p *pipe) wait() {
 	}
 }
 
-// parse reads one message. It acts on a notification; the call is nil if no answer is owed.
+// parse reads one message. It acts on a notification; the call is nil if no answer is owed. The call keeps nothing of data,
+// which is the reader's, and may be one of a hundred in a line of which the rest is not weighed.
 func (p *pipe) parse(data []byte) *call {
 	m, failure := jsonrpc.Parse(data)
 	if failure != nil {
@@ -273,6 +274,7 @@ func (p *pipe) parse(data []byte) *call {
 	if !m.IsRequest() { // the server asks nothing, so a response answers nothing
 		return nil
 	}
+	m.Params = bytes.Clone(m.Params)
 	return &call{id: m.ID, msg: m, weight: baseWeight + len(data)}
 }
 

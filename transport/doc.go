@@ -18,8 +18,8 @@
 // is written or dropped; one that needs more than that runs alone. A read that waits for memory keeps no other request
 // waiting, and a small one waits for small ones only; but of the reads that wait no more than four times
 // Options.MaxInFlight are begun on a pipe. The other answers that wait for the output are bounded by the work that is
-// started for it, those of unfinished batches by 64 MiB: beyond that the rest of a batch is refused. What is cancelled is
-// let go of at once.
+// started for it, those of unfinished batches and of finished ones by 64 MiB each: beyond that the rest of a batch is
+// refused. What is cancelled is let go of at once.
 //
 // Silence. Once a cancellation has been read, nothing that is not yet handed to the output is sent for its request. An
 // answer and a stream's frame are asked for immediately before they are written, so nothing is purged.

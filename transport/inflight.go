@@ -17,7 +17,8 @@ type inflight struct {
 	// maxReady is how many bytes of answers may wait for the output before no further work is started. It is some
 	// bursts: more would only take memory.
 	maxReady int
-	// maxPartial is how many bytes of answers to batches may wait for the rest of their batches.
+	// maxPartial is how many bytes of answers to batches may wait for the rest of their batches, and how many in whole
+	// batches for the output. Neither holds memory of what reads share, so that more reads would go on for ever.
 	maxPartial int
 	// maxParked is how many calls may wait for memory before no further reads are started: each has its file open.
 	maxParked int
@@ -41,6 +42,7 @@ type inflight struct {
 	owed    int                   // calls that are accepted, working or answered
 	weight  int                   // bytes of calls in flight
 	ready   int                   // bytes of answers to be written
+	whole   int                   // those of them that are in batches
 	partial int                   // bytes of answers that wait for the rest of their batches
 	stored  time.Time             // when a call was last answered
 }
@@ -192,7 +194,7 @@ func (f *inflight) store(c *call, frame *[]byte) (ready bool) {
 		f.answers.push(&c.link, c)
 		return true
 	}
-	if f.partial >= f.maxPartial {
+	if max(f.partial, f.whole) >= f.maxPartial {
 		f.spendLocked(b)
 	}
 	// What is no longer than a refusal need not be replaced by one.
@@ -235,6 +237,7 @@ func (f *inflight) completeLocked(b *batch) bool {
 	for _, c := range b.calls {
 		f.partial -= c.size()
 		f.ready += c.size()
+		f.whole += c.size()
 	}
 	f.answers.push(&b.link, b.calls[0])
 	return true
@@ -267,10 +270,10 @@ func (f *inflight) nextLocked(large bool) *call {
 		if !large && size >= burst {
 			return nil
 		}
-		c.batch.link.remove()
 		for _, member := range c.batch.calls {
 			f.takeLocked(member)
 		}
+		c.batch.link.remove()
 	}
 	f.startLocked()
 	return c
@@ -279,8 +282,21 @@ func (f *inflight) nextLocked(large bool) *call {
 func (f *inflight) takeLocked(c *call) {
 	f.unlistLocked(c)
 	f.owed--
-	f.ready -= c.size()
+	f.discountLocked(c)
 	f.dismissLocked(c)
+}
+
+// discountLocked takes an answer that waits out of the counts.
+func (f *inflight) discountLocked(c *call) {
+	switch n := c.size(); {
+	case c.batch == nil:
+		f.ready -= n
+	case c.batch.link.queued():
+		f.ready -= n
+		f.whole -= n
+	default:
+		f.partial -= n
+	}
 }
 
 // open adds a stream, that of a legacy session or, if it has a call, that of a listen. ok is false if it is not wanted
@@ -365,11 +381,7 @@ func (f *inflight) cancel(id jsonrpc.ID) *carrier {
 		c.state = silenced
 	case answered:
 		c.link.remove()
-		if c.batch == nil || c.batch.link.queued() {
-			f.ready -= c.size()
-		} else {
-			f.partial -= c.size()
-		}
+		f.discountLocked(c)
 		c.frame = nil
 		c.memory.release()
 		f.dismissLocked(c)

@@ -22,7 +22,7 @@ func (f *inflight) check(t *testing.T) {
 	defer f.mu.Unlock()
 	_, waiting := f.waiting.first()
 	_, answers := f.answers.first()
-	if waiting || answers || len(f.calls)+len(f.streams) != 0 || f.workers|f.owed|f.weight|f.ready|f.partial != 0 {
+	if waiting || answers || len(f.calls)+len(f.streams) != 0 || f.workers|f.owed|f.weight|f.ready|f.whole|f.partial != 0 {
 		t.Errorf("left over: %+v", f)
 	}
 }
@@ -434,5 +434,36 @@ func TestBatchKeepsNoMoreThanItsRequests(t *testing.T) {
 		}
 		close(cat.block[a])
 		c.close()
+	})
+}
+
+// Whole batches that wait for the output are bounded too: those whose reads wait for memory go on when a batch has given
+// its memory back.
+func TestWholeBatchesKeepWithinTheBudget(t *testing.T) {
+	const size, budget, n = 100_000, 1_000_000, 40
+	synctest.Test(t, func(t *testing.T) {
+		var out sink
+		cat := withSlow(size, time.Millisecond)
+		p := newPipe(NewServer(cat, listen.NewHub(nil), &Options{MaxReadMemory: size}), t.Context(), &out)
+		p.f.maxPartial = budget
+		p.receive([]byte(initialize("0", mcp.Legacy20250326)))
+		p.turn(t)
+		out.data = nil
+		for i := range n {
+			p.receiveBatch([]byte(batchOf(fmt.Sprint("r", i, "-"), 1, other)))
+		}
+		after(time.Second)
+		if p.f.ready > budget+2*size {
+			t.Errorf("%d bytes of answers wait", p.f.ready)
+		}
+		p.turn(t)
+		if got := parseFrames(t, out.data); len(got) != n {
+			t.Errorf("%d answers", len(got))
+		}
+		p.receiveBatch([]byte(batchOf("last", 1, other)))
+		p.s.hub.Shutdown(canceled())
+		after(time.Second)
+		p.turn(t)
+		p.f.check(t)
 	})
 }

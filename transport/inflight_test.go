@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -465,5 +466,44 @@ func TestWholeBatchesKeepWithinTheBudget(t *testing.T) {
 		after(time.Second)
 		p.turn(t)
 		p.f.check(t)
+	})
+}
+
+// registry is a context that counts those derived from it and not ended.
+type registry struct {
+	context.Context
+	done    chan struct{}
+	derived atomic.Int64
+}
+
+func (r *registry) Done() <-chan struct{} { return r.done }
+
+func (r *registry) AfterFunc(func()) (stop func() bool) {
+	r.derived.Add(1)
+	return func() bool { return r.derived.Add(-1) >= 0 }
+}
+
+// Whatever becomes of a call, its context does not stay with that of the pipe, which lives as long as the client.
+func TestContextsOfCallsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		work := &registry{Context: t.Context(), done: make(chan struct{})}
+		p := newPipe(NewServer(newFakeCatalogue(), listen.NewHub(nil), nil), work, io.Discard)
+		p.f.maxPartial, p.f.maxWorkers = 1, 1
+		p.receive([]byte(initialize("0", mcp.Legacy20250326)))
+		p.turn(t)
+		p.receiveBatch([]byte(batchOf("refused", 30, a)))
+		p.turn(t)
+		gate := make(chan struct{})
+		p.s.cat.(*fakeCatalogue).block[a] = gate
+		p.receive([]byte(read("1", a)))
+		p.receive([]byte(read("2", a)))
+		p.receive([]byte(listenTo("3", onlyA)))
+		p.receive([]byte(cancel("1")))
+		p.receive([]byte(cancel("2")))
+		close(gate)
+		p.turn(t)
+		if n := work.derived.Load(); n != 0 {
+			t.Errorf("%d contexts are left", n)
+		}
 	})
 }

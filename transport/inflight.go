@@ -53,7 +53,7 @@ type phase uint8
 const (
 	phaseOpen   phase = iota
 	phaseEnding       // streams are completed; what was read before the input's end is still accepted
-	phaseClosed       // nothing more is accepted
+	phaseClosed       // nothing more is accepted, only cancelled
 	phaseCut          // what is not answered yet never will be
 	phaseGone         // nothing is written any more
 )
@@ -477,11 +477,11 @@ func (f *inflight) lastAnswer() time.Time {
 	return f.stored
 }
 
-// over reports whether nothing is accepted any more.
+// over reports whether nothing is written any more, so that nothing need be read either.
 func (f *inflight) over() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.phase >= phaseClosed
+	return f.phase == phaseGone
 }
 
 // drained reports whether nothing will ever have to be written again.

@@ -199,7 +199,7 @@ func (p *pipe) settle(abandon context.CancelCauseFunc, grace time.Duration) {
 	}
 }
 
-// read takes messages in the order they arrive until the input ends.
+// read takes messages in the order they arrive until the input ends, or until a cancellation has nothing to reach any more.
 func (p *pipe) read() {
 	defer signal(p.w.wake)
 	defer p.f.advance(phaseClosed)

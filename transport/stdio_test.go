@@ -163,22 +163,24 @@ func TestWhatWasReadAheadIsAnswered(t *testing.T) {
 	})
 }
 
-// A cancellation that comes during the end is heeded: nothing is owed any more.
-func TestCancellationDuringTheEnd(t *testing.T) {
+// Cancellations that come during the end are heeded: nothing is owed any more.
+func TestCancellationsDuringTheEnd(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			c := connect(t, nil, newFakeCatalogue())
 			c.cat.block[a] = make(chan struct{})
 			if batch {
 				c.ask(initialize("0", "2025-03-26"))
-				c.send(batchOf("r", 1, a))
+				c.send(batchOf("r", 2, a))
 			} else {
-				c.send(read(`"r0"`, a))
+				c.send(read(`"r0"`, a), read(`"r1"`, a))
 			}
 			start := time.Now()
 			c.stop()
 			synctest.Wait()
-			c.send(cancel(`"r0"`))
+			c.send(cancel(`"r0"`), read(`"too late"`, b))
+			c.nothing()
+			c.send(cancel(`"r1"`))
 			c.wait()
 			if d := time.Since(start); d != 0 {
 				t.Errorf("took %v", d)

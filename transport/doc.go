@@ -15,9 +15,9 @@
 // the one goroutine that writes to it.
 //
 // Memory. All reads of a server stay within Options.MaxReadMemory together, from before a file is read until its answer
-// is written or dropped; one that needs more than that runs alone. A read that waits for memory keeps no other request
-// waiting, and a small one waits for small ones only; but of the reads that wait no more than four times
-// Options.MaxInFlight are begun on a pipe. The other answers that wait for the output are bounded by the work that is
+// is written or dropped; one that needs more than that runs alone. Reads of up to 64 KiB need none of it: their number is
+// their bound. A read that waits for memory keeps no other request waiting, but of the reads that wait no more than four
+// times Options.MaxInFlight are begun on a pipe. The other answers that wait for the output are bounded by the work that is
 // started for it, those of unfinished batches and of finished ones by 64 MiB each: beyond that the rest of a batch is
 // refused. What is cancelled is let go of at once.
 //

@@ -8,14 +8,8 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-// memory is what all reads of a server may take together. Small ones have a part of their own, so that they do not wait
-// in line behind large ones.
+// memory is what the reads of a server may take together, but for small ones: of those there are only so many at a time.
 type memory struct {
-	small, large pool
-}
-
-// pool is a part of the memory.
-type pool struct {
 	free *semaphore.Weighted
 	size int64 // bytes
 }
@@ -27,43 +21,35 @@ const (
 	perRead = 4 << 10
 )
 
-func newMemory(size int64) *memory {
-	small := size / 8
-	return &memory{small: newPool(small), large: newPool(size - small)}
-}
+func newMemory(size int64) *memory { return &memory{semaphore.NewWeighted(size), size} }
 
-func newPool(size int64) pool { return pool{semaphore.NewWeighted(size), size} }
-
-// share is what one read holds of the memory. It is no more than the whole pool, so that a large read runs, alone. It has
-// one owner at a time, and the zero share holds nothing.
+// share is what one read holds of the memory. It is no more than all of it, so that a large read runs, alone. It has one
+// owner at a time.
 type share struct {
 	of   *memory
 	wait func(acquire func()) // runs acquire, which blocks
-
-	pool *pool // nil while nothing is held
-	held int64 // bytes
+	held int64                // bytes
 }
 
 // reserve takes the memory that a read of so many bytes needs at worst, instead of what was held before, and waits for
 // it. The error is that of ctx.
 func (h *share) reserve(ctx context.Context, size int64) error {
 	h.release()
-	p := &h.of.large
 	if size <= mcp.SmallRead {
-		p = &h.of.small
+		return nil
 	}
-	n := p.size
+	n := h.of.size
 	if size < (n-perRead)/perByte {
-		n = perByte*max(size, 0) + perRead
+		n = perByte*size + perRead
 	}
-	if !p.free.TryAcquire(n) {
+	if !h.of.free.TryAcquire(n) {
 		var err error
-		h.wait(func() { err = p.free.Acquire(ctx, n) })
+		h.wait(func() { err = h.of.free.Acquire(ctx, n) })
 		if err != nil {
 			return err
 		}
 	}
-	h.pool, h.held = p, n
+	h.held = n
 	return nil
 }
 
@@ -71,14 +57,9 @@ func (h *share) reserve(ctx context.Context, size int64) error {
 func (h *share) shrink(to int64) {
 	if surplus := h.held - to; surplus > 0 {
 		h.held = to
-		h.pool.free.Release(surplus)
+		h.of.free.Release(surplus)
 	}
 }
 
 // release gives back what is held.
-func (h *share) release() {
-	if h.pool != nil {
-		h.shrink(0)
-		h.pool = nil
-	}
-}
+func (h *share) release() { h.shrink(0) }

@@ -16,9 +16,9 @@ type Catalogue interface {
 	// [mcp.ErrBadCursor].
 	List(ctx context.Context, cursor *string) (mcp.ResourcePage, error)
 	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. It calls
-	// reserve once it knows the size in bytes and before it reads any of them, and returns its error if there is one.
-	// reserve waits for memory; a further call takes the place of the one before. A nil reserve means that there is no
-	// budget.
+	// reserve once it knows the size in bytes and before it reads more of them than [mcp.SmallRead], and returns its error
+	// if there is one. reserve waits for memory; a further call takes the place of the one before. A nil reserve means
+	// that there is no budget.
 	Read(ctx context.Context, uri string, reserve func(ctx context.Context, size int64) error) (mcp.Contents, error)
 	// Templates returns the URI templates. It does not block.
 	Templates() []mcp.ResourceTemplate
@@ -42,8 +42,8 @@ type Options struct {
 	MaxLine int
 	// MaxInFlight is how many requests of one pipe are worked on at a time. The default is 64.
 	MaxInFlight int
-	// MaxReadMemory is how many bytes all reads together may take, from before a file is read until its answer is
-	// written. Later reads wait. One that needs more than all of it runs alone. The default is 64 MiB.
+	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, from before a file is read until its
+	// answer is written. Later ones wait. One that needs more than all of it runs alone. The default is 64 MiB.
 	MaxReadMemory int64
 	// Logger receives the causes of internal errors, which clients never see. The default discards them.
 	Logger *slog.Logger

@@ -35,8 +35,8 @@ type ResourceTemplate struct {
 	Description string `json:"description,omitempty"`
 }
 
-// SmallRead is the size in bytes up to which a read counts as small: resources reads without asking for memory, and
-// transport gives the memory from the part for small ones.
+// SmallRead is the size in bytes up to which a read counts as small: resources reads it without asking for memory, since
+// there are only so many reads at a time.
 const SmallRead = 64 << 10
 
 // Contents is what one resource held when it was read. Exactly one of text and blob goes on the wire.

@@ -27,14 +27,15 @@ func withSlow(size int, takes time.Duration) *fakeCatalogue {
 }
 
 // A client that reads slowly but steadily gets everything it asked for, whatever its pace and however long that takes;
-// also what had to wait for memory.
+// also what had to wait for memory. At either pace one answer takes longer than any grace, and each read needs all of
+// the memory. They are no larger than that asks for: the race detector looks at each byte of theirs a dozen times.
 func TestSlowClientGetsAllAnswers(t *testing.T) {
 	for name, end := range endings {
-		for _, pause := range []time.Duration{20 * time.Millisecond, 1500 * time.Millisecond} {
+		for _, pause := range []time.Duration{100 * time.Millisecond, 1500 * time.Millisecond} {
 			t.Run(fmt.Sprint(name, pause), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const n = 20
-					c := connect(t, &Options{MaxReadMemory: 4 << 20}, withSlow(900_000, 0))
+					c := connect(t, &Options{MaxReadMemory: 256 << 10}, withSlow(100_000, 0))
 					c.send(listenTo(`"l"`, onlyA))
 					c.frames()
 					c.out.mu.Lock()
@@ -43,8 +44,12 @@ func TestSlowClientGetsAllAnswers(t *testing.T) {
 					for i := range n {
 						c.send(read(fmt.Sprint(i), other))
 					}
+					start := time.Now()
 					end(c)
 					c.wait()
+					if d := time.Since(start); d < n*writeGrace {
+						t.Errorf("took %v", d)
+					}
 					got := c.frames()
 					if len(got) != n+1 {
 						t.Errorf("%d answers", len(got))

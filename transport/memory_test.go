@@ -48,8 +48,8 @@ func (f *inflight) held() (n int64) {
 }
 
 func TestReadsKeepWithinTheBudget(t *testing.T) {
-	const size, n = 128 << 10, 12
-	opts := &Options{MaxReadMemory: 4 << 20} // four before they are encoded, five after
+	const size, n = 80 << 10, 12
+	opts := &Options{MaxReadMemory: 5 << 19} // four before they are encoded, five after
 	serveWith(t, opts, withControl(size), func(t *testing.T, c *client) {
 		stall := make(chan struct{})
 		c.out.setStall(stall)
@@ -59,7 +59,7 @@ func TestReadsKeepWithinTheBudget(t *testing.T) {
 			c.send(read(fmt.Sprint(i), control))
 		}
 		after(time.Minute)
-		if grown := liveBytes() - before; grown > 4<<20+2<<20 {
+		if grown := liveBytes() - before; grown > 5<<19+1<<20 {
 			t.Errorf("%d bytes are taken", grown)
 		}
 		if c.cat.most > 4 {
@@ -139,7 +139,7 @@ func TestMemoryOfReadsIsGivenBack(t *testing.T) {
 		"cancelled when answered": func(t *testing.T, p *pipe, abandon context.CancelCauseFunc) {
 			p.receive([]byte(read("1", control)))
 			after(time.Second)
-			if n := p.f.held(); n < 6<<20 || n > 6<<20+64<<10 { // no more than the frame
+			if n := p.f.held(); n < 6<<17 || n > 6<<17+16<<10 { // no more than the frame
 				t.Errorf("%d bytes are held", n)
 			}
 			p.receive([]byte(cancel("1")))
@@ -169,7 +169,7 @@ func TestMemoryOfReadsIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := NewServer(withControl(1<<20)(), listen.NewHub(nil), &Options{MaxReadMemory: 8 << 20})
+				s := NewServer(withControl(1<<17)(), listen.NewHub(nil), &Options{MaxReadMemory: 1 << 20})
 				work, abandon := context.WithCancelCause(t.Context())
 				defer abandon(nil)
 				p := newPipe(s, work, io.Discard)

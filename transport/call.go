@@ -13,7 +13,7 @@ type call struct {
 	batch   *batch     // nil outside of one
 	refusal error      // why it is refused, if that is known before it is admitted; no cancellation reaches it then
 
-	// What it asks, let go of when it is answered, which is the larger part of its weight.
+	// What it asks: most of its weight, so it is let go of with the answer.
 	msg jsonrpc.Message
 	req request // set once msg has been routed
 
@@ -22,8 +22,7 @@ type call struct {
 	lane  *lane              // set for what is ordered
 	opens *carrier           // set by initialize: the stream that may speak once the answer is on its way
 
-	reads  bool  // it may wait for memory
-	memory share // of what serves the call, then guarded like the answer
+	memory share // of a read: what serves the call owns it, then it is guarded like the answer; else zero
 
 	// The rest is guarded by inflight.mu, and the writer's alone once inflight.next has returned the call.
 	state  state
@@ -54,25 +53,4 @@ func (c *call) size() int {
 		return 0
 	}
 	return len(*c.frame)
-}
-
-// batch is a set of calls that arrived in one array and are answered in one: "the Server should respond with an Array
-// containing the corresponding Response objects, after all of the batch Request objects have been processed" (JSON-RPC
-// 2.0, section 6). Nothing is sent if no call is left.
-type batch struct {
-	// Guarded by inflight.mu, and the writer's alone once inflight.next has returned one of the calls.
-	calls []*call     // those that were cancelled are taken out
-	spent bool        // its answers have become too large, the rest is refused
-	link  link[*call] // among the answers, once all calls are answered
-}
-
-// errBatchTooLarge answers the calls of a batch for which there is no memory. A batch cannot be written before all of it
-// is answered, so waiting would be of no use.
-var errBatchTooLarge = jsonrpc.Errorf(jsonrpc.InternalError, "the answers to batches are too large together: ask for this one outside of a batch")
-
-// lane is the ordered calls of one session: each starts when the one before it is done, and none keeps a worker while
-// it waits. It is guarded by inflight.mu.
-type lane struct {
-	head *call // waits for a worker or is worked on
-	rest queue[*call]
 }

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -105,203 +104,6 @@ func (f *inflight) admit(calls ...*call) bool {
 	return true
 }
 
-// start serves a call in a goroutine of its own, now or when its turn comes. It reports whether something may be
-// written now, because the call was refused instead.
-func (f *inflight) start(c *call) (ready bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if b := c.batch; b != nil && b.spent {
-		f.answerLocked(c, nil)
-		return f.completeLocked(b)
-	}
-	if l := c.lane; l != nil {
-		if l.head != nil {
-			l.rest.push(&c.link, c)
-			return false
-		}
-		l.head = c
-	}
-	f.waiting.push(&c.link, c)
-	f.startLocked()
-	return false
-}
-
-func (f *inflight) startLocked() {
-	for f.workers < f.maxWorkers && f.ready < f.maxReady && f.phase < phaseCut {
-		c := f.turnLocked()
-		if c == nil {
-			return
-		}
-		c.state = working
-		f.workers++
-		go f.work(c)
-	}
-}
-
-// turnLocked takes the call that is to be started next, nil if there is none.
-func (f *inflight) turnLocked() *call {
-	room := f.parked < f.maxParked
-	if c, ok := f.behind.first(); ok && room {
-		c.link.remove()
-		return c
-	}
-	for {
-		c, ok := f.waiting.first()
-		if !ok {
-			return nil
-		}
-		c.link.remove()
-		if room || !c.reads {
-			return c
-		}
-		f.behind.push(&c.link, c)
-	}
-}
-
-// park runs what keeps a call waiting for memory. Meanwhile others are served in its place; afterwards it goes on at
-// once, because it holds what others wait for.
-func (f *inflight) park(wait func()) {
-	f.mu.Lock()
-	f.workers--
-	f.parked++
-	f.startLocked()
-	f.mu.Unlock()
-	wait()
-	f.mu.Lock()
-	f.workers++
-	f.parked--
-	f.startLocked()
-	f.mu.Unlock()
-}
-
-// store keeps the answer to a call until it is written. It reports whether something may be written now.
-func (f *inflight) store(c *call, frame *[]byte) (ready bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c.state == silenced || f.phase == phaseGone {
-		c.memory.release()
-		f.dismissLocked(c)
-		return false
-	}
-	f.stored = time.Now()
-	if c.state == working {
-		defer f.retireLocked(c)
-	}
-	b := c.batch
-	if b == nil {
-		f.answerLocked(c, frame)
-		f.ready += c.size()
-		f.answers.push(&c.link, c)
-		return true
-	}
-	if max(f.partial, f.whole) >= f.maxPartial {
-		f.spendLocked(b)
-	}
-	// What is no longer than a refusal need not be replaced by one.
-	const short = 1 << 10
-	if b.spent && len(*frame) > short {
-		frame = nil
-	}
-	f.answerLocked(c, frame)
-	f.partial += c.size()
-	return f.completeLocked(b)
-}
-
-// answerLocked gives a call its answer and lets go of what it asked.
-func (f *inflight) answerLocked(c *call, frame *[]byte) {
-	c.msg, c.req = jsonrpc.Message{}, request{}
-	if c.stop != nil {
-		c.stop() // what is refused before it is served ends here
-	}
-	c.state = answered
-	c.frame = frame
-	if c.batch != nil {
-		c.memory.release() // partial counts it from here on: a batch must not wait for memory that it holds itself
-	}
-}
-
-// spendLocked refuses what has not been started of a batch, and what is larger than a refusal of the rest: nothing waits
-// for memory that only a complete batch sets free, or two of them could wait for each other for ever.
-func (f *inflight) spendLocked(b *batch) {
-	b.spent = true
-	for _, c := range b.calls {
-		if c.state == accepted && c.link.queued() { // the others are still with the reader
-			f.withdrawLocked(c)
-			f.answerLocked(c, nil)
-		}
-	}
-}
-
-// completeLocked makes the answer to a batch ready if all of it is there, and reports whether it did.
-func (f *inflight) completeLocked(b *batch) bool {
-	if len(b.calls) == 0 || slices.ContainsFunc(b.calls, func(c *call) bool { return c.state != answered }) {
-		return false
-	}
-	for _, c := range b.calls {
-		f.partial -= c.size()
-		f.ready += c.size()
-		f.whole += c.size()
-	}
-	f.answers.push(&b.link, b.calls[0])
-	return true
-}
-
-// next takes the answer that is to be written next and forgets the call, or all calls of the batch. It returns nil if
-// there is none, or none shorter than a burst unless large is set.
-func (f *inflight) next(large bool) *call {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.nextLocked(large)
-}
-
-func (f *inflight) nextLocked(large bool) *call {
-	c, ok := f.answers.first()
-	if !ok {
-		return nil
-	}
-	if c.batch == nil {
-		if !large && c.size() >= burst {
-			return nil
-		}
-		c.link.remove()
-		f.takeLocked(c)
-	} else {
-		size := 0
-		for _, member := range c.batch.calls {
-			size += member.size()
-		}
-		if !large && size >= burst {
-			return nil
-		}
-		for _, member := range c.batch.calls {
-			f.takeLocked(member)
-		}
-		c.batch.link.remove()
-	}
-	f.startLocked()
-	return c
-}
-
-func (f *inflight) takeLocked(c *call) {
-	f.unlistLocked(c)
-	f.owed--
-	f.discountLocked(c)
-	f.dismissLocked(c)
-}
-
-// discountLocked takes an answer that waits out of the counts.
-func (f *inflight) discountLocked(c *call) {
-	switch n := c.size(); {
-	case c.batch == nil:
-		f.ready -= n
-	case c.batch.link.queued():
-		f.ready -= n
-		f.whole -= n
-	default:
-		f.partial -= n
-	}
-}
-
 // open adds a stream, that of a legacy session or, if it has a call, that of a listen. ok is false if it is not wanted
 // any more: its listen was cancelled, or the end is past. If finish is set the end has begun, and the stream is to be
 // completed.
@@ -396,45 +198,6 @@ func (f *inflight) cancel(id jsonrpc.ID) *carrier {
 	return nil
 }
 
-// leaveBatchLocked takes a cancelled call out of its batch, which may be complete without it.
-func (f *inflight) leaveBatchLocked(b *batch, c *call) {
-	b.calls = slices.DeleteFunc(b.calls, func(member *call) bool { return member == c })
-	switch {
-	case !b.link.queued():
-		f.completeLocked(b)
-	case len(b.calls) == 0:
-		b.link.remove()
-	}
-}
-
-// withdrawLocked takes an accepted call out of where it waits.
-func (f *inflight) withdrawLocked(c *call) {
-	c.link.remove()
-	f.passLocked(c)
-}
-
-// passLocked gives the turn to the next of what is ordered, if it was the call's.
-func (f *inflight) passLocked(c *call) {
-	l := c.lane
-	if l == nil || l.head != c {
-		return
-	}
-	l.head = nil
-	if next, ok := l.rest.first(); ok {
-		next.link.remove()
-		l.head = next
-		f.waiting.push(&next.link, next)
-	}
-}
-
-// retireLocked notes that the goroutine serving a call is done with it.
-func (f *inflight) retireLocked(c *call) {
-	f.workers--
-	f.passLocked(c)
-	f.startLocked()
-	signal(f.idle)
-}
-
 // dismissLocked ends a call's time in flight.
 func (f *inflight) dismissLocked(c *call) {
 	if c.state == working || c.state == silenced {
@@ -459,15 +222,6 @@ func (f *inflight) advance(to phase) []*carrier {
 		open = append(open, s)
 	}
 	return open
-}
-
-// drop lets go of the answers that nobody will write.
-func (f *inflight) drop() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := f.nextLocked(true); c != nil; c = f.nextLocked(true) {
-		c.memory.release()
-	}
 }
 
 // lastAnswer is when a call was last answered.

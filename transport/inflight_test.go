@@ -242,7 +242,7 @@ func TestNothingStartsAfterTheEnd(t *testing.T) {
 		late.state = working
 		p.f.workers++
 
-		p.flee(func(error) {})
+		p.flee(func(error) {}, fleeGrace)
 		for _, c := range calls {
 			p.begin(c)
 		}

@@ -155,7 +155,7 @@ func TestMemoryOfReadsIsGivenBack(t *testing.T) {
 				p.receive([]byte(read(fmt.Sprint(i), control)))
 			}
 			after(15 * time.Millisecond)
-			p.flee(abandon)
+			p.flee(abandon, fleeGrace)
 			after(time.Second)
 		},
 		"not written": func(t *testing.T, p *pipe, abandon context.CancelCauseFunc) {

@@ -32,7 +32,7 @@
 // for it: when it takes no byte for 1.7 s the rest is left unwritten. So a hung catalogue keeps a process for a second, a
 // stalled output for two. A write is at most 64 KiB, and 4 KiB at the end, so that progress shows.
 //
-// Goroutines. [Server.ServeStdio] starts one that reads, one that writes one for each request that may block and,
+// Goroutines. [Server.ServeStdio] starts one that reads, one that writes, one for each request that may block and,
 // while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are
 // blocked in a read of the input, in a write to the output, or in a catalogue that does not heed its context in time.
 package transport

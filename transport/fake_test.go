@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -420,4 +421,19 @@ func completed(id string) string {
 func after(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
+}
+
+// liveBytes is how many bytes live.
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func canceled() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	return ctx
 }

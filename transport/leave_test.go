@@ -2,12 +2,20 @@ package transport
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
 const other = "test://top/other"
@@ -152,11 +160,305 @@ func TestOutputThatStallsLaterDoesNotKeepTheServer(t *testing.T) {
 	}
 }
 
-func TestLargeFramesAreWrittenInPieces(t *testing.T) {
-	serveWith(t, nil, func() *fakeCatalogue { return withSlow(1<<20, 0) }, func(t *testing.T, c *client) {
-		c.ask(read("1", other))
-		if c.out.largest > 64<<10 || c.out.writes > 18 {
-			t.Errorf("%d writes, one of %d bytes", c.out.writes, c.out.largest)
+func TestSlowRequestIsAnsweredAfterTheEndOfInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, &Options{MaxInFlight: 1}, newFakeCatalogue())
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		c.cat.slowBaseline = gate
+		c.send(read("1", a), listenTo("2", onlyA), read("3", b))
+		c.in.Close()
+		after(500 * time.Millisecond)
+		c.nothing()
+		close(gate)
+		c.wait()
+		got := c.frames()
+		if len(got) != 4 || got[0].Result == nil || slices.Index(raws(got), acknowledged("2", onlyA)) > slices.Index(raws(got), completed("2")) {
+			t.Errorf("got %q", raws(got))
 		}
 	})
 }
+
+func TestEndOfContextAnswersAndCompletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, nil, newFakeCatalogue())
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		c.send(initialize("0", "2025-11-25"), read("1", a), listenTo("2", onlyA))
+		c.frames()
+		c.stop()
+		c.raw(completed("2"))
+		if _, err := io.WriteString(c.in, read("9", b)+"\n"); err != nil {
+			t.Error(err)
+		}
+		close(gate)
+		c.wait()
+		if f := c.only(); string(f.ID) != "1" || f.Result == nil {
+			t.Errorf("got %s", f.raw)
+		}
+	})
+}
+
+// What had been read ahead when the input ended is answered all the same, once the output takes it.
+func TestWhatWasReadAheadIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, nil, newFakeCatalogue())
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		const n = 8000 // half as many again as are accepted
+		for i := range n {
+			if _, err := io.WriteString(c.in, legacy(fmt.Sprint(i), "ping", "")+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := io.WriteString(c.in, initialize(`"i"`, "2025-11-25")+"\n"+listenTo(`"l"`, onlyA)); err != nil {
+			t.Fatal(err)
+		}
+		c.in.Close()
+		after(100 * time.Millisecond)
+		close(stall)
+		start := time.Now()
+		c.wait()
+		if d := time.Since(start); d != 0 {
+			t.Errorf("took %v", d)
+		}
+		got := c.frames()
+		if len(got) != n+3 || !slices.Contains(raws(got), completed(`"l"`)) {
+			t.Errorf("%d answers", len(got))
+		}
+	})
+}
+
+// What comes after the end has begun, but before it is closed, is completed at once.
+func TestStreamsOpenedDuringTheEndAreCompleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out sink
+		p := stepped(t, newFakeCatalogue(), &out)
+		p.f.advance(phaseEnding)
+		p.receive([]byte(initialize("1", mcp.Legacy20251125)))
+		p.receive([]byte(listenTo("2", onlyA)))
+		p.turn(t)
+		if p.f.drained() {
+			t.Error("drained although more may be accepted")
+		}
+		p.f.advance(phaseClosed)
+		if got := parseFrames(t, out.data); !p.f.drained() || len(got) != 3 || got[2].raw != completed("2") {
+			t.Errorf("got %q", raws(got))
+		}
+		p.f.check(t)
+	})
+}
+
+// Cancellations that come during the end are heeded: nothing is owed any more.
+func TestCancellationsDuringTheEnd(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := connect(t, nil, newFakeCatalogue())
+			c.cat.block[a] = make(chan struct{})
+			if batch {
+				c.ask(initialize("0", "2025-03-26"))
+				c.send(batchOf("r", 2, a))
+			} else {
+				c.send(read(`"r0"`, a), read(`"r1"`, a))
+			}
+			start := time.Now()
+			c.stop()
+			synctest.Wait()
+			c.send(cancel(`"r0"`), read(`"too late"`, b))
+			c.nothing()
+			c.send(cancel(`"r1"`))
+			c.wait()
+			if d := time.Since(start); d != 0 {
+				t.Errorf("took %v", d)
+			}
+			c.nothing()
+		})
+	}
+}
+
+// A batch that arrives as the end does is accepted as a whole or not at all: half of one would never be complete.
+func TestBatchIsNotCutByTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := stepped(t, newFakeCatalogue(), io.Discard)
+		p.receive([]byte(initialize("0", "2025-03-26")))
+		p.turn(t)
+		work := p.f.work
+		p.f.work = func(c *call) {
+			p.f.advance(phaseClosed)
+			work(c)
+		}
+		p.receiveBatch([]byte(batchOf("r", 3, a)))
+		p.turn(t)
+		if p.f.owed != 0 {
+			t.Errorf("%d answers are owed", p.f.owed)
+		}
+		p.receiveBatch([]byte(batchOf("r", 3, a)))
+		if p.f.owed != 0 {
+			t.Errorf("%d answers are owed", p.f.owed)
+		}
+	})
+}
+
+func TestNothingStartsAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cat := newFakeCatalogue()
+		gate := make(chan struct{})
+		defer close(gate)
+		cat.block[a] = gate
+		p := stepped(t, cat, io.Discard)
+		calls := []*call{
+			p.parse([]byte(read("1", a))), p.parse([]byte(initialize("2", mcp.Legacy20251125))), p.parse([]byte(listenTo("3", onlyA))),
+		}
+		p.f.admit(calls...)
+		// A listen that is served already.
+		late := p.parse([]byte(listenTo("4", onlyA)))
+		p.f.admit(late)
+		late.req, _ = p.s.route(&late.msg, origin{})
+		late.ctx, late.stop = context.WithCancel(p.work)
+		late.state = working
+		p.f.workers++
+
+		p.flee(func(error) {}, fleeGrace)
+		for _, c := range calls {
+			p.begin(c)
+		}
+		p.serve(late)
+		synctest.Wait()
+		if !p.f.resting() || p.s.hub.Len() != 0 || len(p.f.streams) != 0 {
+			t.Errorf("%d workers, %d streams", p.f.workers, p.s.hub.Len())
+		}
+		if p.f.admit(&call{}) {
+			t.Error("a call is admitted")
+		}
+	})
+}
+
+func TestBlockedRequestDoesNotKeepTheServer(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := connect(t, nil, newFakeCatalogue())
+			gate := make(chan struct{})
+			c.cat.block[a], c.cat.deaf = gate, deaf
+			c.send(read("1", a), listenTo("2", onlyA), read("3", b))
+			c.frames()
+			start := time.Now()
+			c.close()
+			if d := time.Since(start); d >= time.Second {
+				t.Errorf("took %v", d)
+			}
+			got := c.frames()
+			if got[0].raw != completed("2") {
+				t.Errorf("got %q", raws(got))
+			}
+			if deaf {
+				if len(got) != 1 {
+					t.Errorf("got %q", raws(got))
+				}
+			} else {
+				got[1].wantError(t, "1", -32603, "shutting down")
+			}
+			close(gate)
+		})
+	}
+}
+
+// Work that heeds its context, in its own time, is waited for even when its answer comes too late.
+func TestWorkThatHeedsItsContextIsWaitedFor(t *testing.T) {
+	for _, takes := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			cat := newFakeCatalogue()
+			cat.block[a], cat.linger = make(chan struct{}), takes
+			c := connect(t, nil, cat)
+			c.send(read("1", a))
+			start := time.Now()
+			c.close()
+			if d := time.Since(start); d >= time.Second {
+				t.Errorf("took %v", d)
+			}
+			if left := c.cat.busy() != 0; left != (takes == time.Hour) {
+				t.Errorf("work that takes %v: left behind is %v", takes, left)
+			}
+			after(takes)
+		})
+	}
+}
+
+func TestStalledOutputDoesNotKeepTheServer(t *testing.T) {
+	for name, end := range endings {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := connect(t, nil, newFakeCatalogue())
+				stall := make(chan struct{})
+				c.out.setStall(stall)
+				c.send(listenTo(`"l"`, onlyA), initialize(`"i"`, "2025-11-25"))
+				for i := range 5000 {
+					if _, err := io.WriteString(c.in, read(fmt.Sprint(i), a)+"\n"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				after(time.Hour) // otherwise it is waited for
+				select {
+				case err := <-c.done:
+					t.Fatalf("left: %v", err)
+				default:
+				}
+				start := time.Now()
+				end(c)
+				c.wait()
+				if d := time.Since(start); d >= 2*time.Second {
+					t.Errorf("took %v", d)
+				}
+				if c.hub.Len() != 0 {
+					t.Error("streams are left")
+				}
+				close(stall)
+				synctest.Wait()
+				if c.out.writes > 1 {
+					t.Errorf("%d writes after leaving", c.out.writes)
+				}
+			})
+		})
+	}
+}
+
+func TestBrokenOutputActsLikeTheEndOfInput(t *testing.T) {
+	other := errors.New("no space")
+	for _, failure := range []error{syscall.EPIPE, &os.PathError{Op: "write", Path: "out", Err: syscall.EPIPE}, io.ErrClosedPipe, os.ErrClosed, other} {
+		synctest.Test(t, func(t *testing.T) {
+			c := connect(t, nil, newFakeCatalogue())
+			c.cat.block[a] = make(chan struct{})
+			c.send(listenTo("1", onlyA), read("2", a))
+			c.out.mu.Lock()
+			c.out.err = failure
+			c.out.mu.Unlock()
+			c.send(read("3", b))
+			if err := <-c.done; (failure == other) != (err != nil) || err != nil && !errors.Is(err, other) {
+				t.Errorf("%v: returned %v", failure, err)
+			}
+			if c.hub.Len() != 0 || c.cat.busy() != 0 {
+				t.Errorf("%d streams, %d reads are left", c.hub.Len(), c.cat.busy())
+			}
+			c.stop()
+		})
+	}
+}
+
+func TestInputErrorIsReturnedAfterTheAnswers(t *testing.T) {
+	other := errors.New("input/output error")
+	for _, failure := range []error{other, io.ErrClosedPipe, os.ErrClosed} {
+		var out sink
+		in := io.MultiReader(strings.NewReader(read("1", a)+"\n"), failingReader{failure})
+		err := NewServer(newFakeCatalogue(), listen.NewHub(nil), nil).ServeStdio(t.Context(), in, &out)
+		if (failure == other) != (err != nil) || err != nil && !errors.Is(err, other) {
+			t.Errorf("%v: returned %v", failure, err)
+		}
+		if len(parseFrames(t, out.data)) != 1 {
+			t.Errorf("wrote %q", out.data)
+		}
+	}
+}
+
+type failingReader struct{ err error }
+
+func (r failingReader) Read([]byte) (int, error) { return 0, r.err }

@@ -13,6 +13,158 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
+func TestLargeFramesAreWrittenInPieces(t *testing.T) {
+	serveWith(t, nil, func() *fakeCatalogue { return withSlow(1<<20, 0) }, func(t *testing.T, c *client) {
+		c.ask(read("1", other))
+		if c.out.largest > 64<<10 || c.out.writes > 18 {
+			t.Errorf("%d writes, one of %d bytes", c.out.writes, c.out.largest)
+		}
+	})
+}
+
+func TestPacedStreamsAreAskedAgain(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		c.send(listenTo("1", onlyA), listenTo("2", `"resourcesListChanged":true`))
+		c.frames()
+		changed := listen.Change{Keys: []string{a}, List: true}
+		start := time.Now()
+		c.hub.Publish(changed)
+		if got := c.frames(); len(got) != 2 {
+			t.Errorf("got %q", raws(got))
+		}
+		c.hub.Publish(changed)
+		c.hub.Publish(changed)
+		c.nothing()
+		after(49 * time.Millisecond)
+		c.nothing()
+		after(time.Millisecond)
+		c.raw(updated("1", a))
+		c.hub.Publish(changed)
+		c.send(cancel("1")) // a cancelled stream whose time comes says nothing
+		after(449 * time.Millisecond)
+		c.nothing()
+		after(time.Millisecond)
+		c.raw(listChanged("2"))
+		if d := time.Since(start); d != 500*time.Millisecond {
+			t.Errorf("after %v", d)
+		}
+		after(time.Hour)
+		c.nothing()
+	})
+}
+
+func TestAnswersAndStreamsTakeTurns(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		var uris, keys []string
+		for i := range 200 {
+			uris = append(uris, fmt.Sprintf("%q", fmt.Sprintf("test://top/%d", i)))
+			keys = append(keys, fmt.Sprintf("test://top/%d", i))
+		}
+		c.send(listenTo(`"busy"`, `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`), listenTo(`"calm"`, onlyA))
+		c.frames()
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		c.send(modern(`"first"`, "server/discover", ""))
+		for i := range 50 {
+			c.send(modern(fmt.Sprint(i), "server/discover", ""))
+		}
+		c.hub.Publish(listen.Change{Keys: append(keys, a)})
+		c.out.setStall(nil)
+		close(stall)
+		position := map[string]int{}
+		for i, f := range c.frames() {
+			position[f.raw] = i
+			if string(f.ID) == "49" {
+				position["last answer"] = i
+			}
+		}
+		if p := position[updated(`"calm"`, a)]; p == 0 || p > 5 {
+			t.Errorf("the calm stream comes at %d", p)
+		}
+		if p := position["last answer"]; p > 105 {
+			t.Errorf("the last answer comes at %d", p)
+		}
+	})
+}
+
+func TestReadyFramesShareAWrite(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		c.send(modern(`"first"`, "server/discover", ""))
+		for i := range 20 {
+			c.send(read(fmt.Sprint(i), a))
+		}
+		c.cat.contents["test://top/large"] = mcp.Contents{Data: make([]byte, burst)} // less than a piece
+		c.send(read(`"large"`, "test://top/large"), read(`"after"`, a))
+		c.out.setStall(nil)
+		close(stall)
+		if got := c.frames(); len(got) != 23 {
+			t.Errorf("%d answers", len(got))
+		}
+		if c.out.writes > 4 { // the first, most of the rest, the large one alone, what came later
+			t.Errorf("%d writes", c.out.writes)
+		}
+	})
+}
+
+// A stream that is asked before its time is in the heap of times no more than once.
+func TestTimersHoldEachStreamOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := stepped(t, newFakeCatalogue(), io.Discard)
+		var uris []string
+		for i := range 10 {
+			uris = append(uris, fmt.Sprintf(`"test://top/%d"`, i))
+		}
+		p.receive([]byte(listenTo("1", `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`)))
+		p.turn(t)
+		p.s.hub.Publish(listen.Change{Keys: []string{"test://top/0"}})
+		p.turn(t)
+		for i := range 10 { // the first is paced, each of the others is due at once
+			p.s.hub.Publish(listen.Change{Keys: []string{"test://top/0", fmt.Sprint("test://top/", i)}})
+			p.turn(t)
+			if len(p.w.timers) != 1 {
+				t.Fatalf("%d timers for one stream", len(p.w.timers))
+			}
+		}
+		after(50 * time.Millisecond)
+		p.turn(t)
+		if len(p.w.timers) != 0 {
+			t.Errorf("%d timers are left", len(p.w.timers))
+		}
+	})
+}
+
+// The client may use the id of a listen again as soon as it can have read the result, also while the rest is unread.
+func TestIDOfAListenIsFreeWithItsResult(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		text := func(n int) {
+			c.cat.contents["test://top/fill"] = mcp.Contents{Data: bytes.Repeat([]byte("x"), n), Text: true}
+		}
+		text(0)
+		rest := len(c.ask(read("7", "test://top/fill")).raw) + len(acknowledged("1", "")) + 2
+		// One write: an answer, the acknowledgement, and with the result the burst is full.
+		text(burst - rest - len(completed("1"))/2)
+		first, second := make(chan struct{}), make(chan struct{})
+		c.out.setStall(first)
+		c.send(modern("0", "server/discover", ""))
+		c.send(read("7", "test://top/fill"))
+		c.send(listenTo("1", ""))
+		c.out.setStall(second)
+		close(first)
+		synctest.Wait()
+		c.send(listenTo("1", onlyA))
+		c.out.setStall(nil)
+		close(second)
+		got := raws(c.frames())
+		if len(got) != 5 || got[3] != completed("1") || got[4] != acknowledged("1", onlyA) {
+			for _, line := range got {
+				t.Errorf("got %.200s", line)
+			}
+		}
+	})
+}
+
 // A client that keeps asking for large answers hears of a change after the answer that is being written and one more.
 func TestLargeAnswersDoNotSilenceStreams(t *testing.T) {
 	for _, size := range []int{burst / 2, burst - 1, burst, piece - 1<<10} {

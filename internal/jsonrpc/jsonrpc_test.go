@@ -161,6 +161,9 @@ func TestClipCutsBetweenRunes(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
+	if got := Clip(strings.Repeat("\x80", 200)); len(got) > 140 { // bytes without a rune to cut before
+		t.Errorf("got %q", got)
+	}
 	if Clip("short") != "short" {
 		t.Error("a short string is changed")
 	}

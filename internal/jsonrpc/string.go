@@ -107,7 +107,7 @@ func Clip(s string) string {
 		return s
 	}
 	cut := most
-	for !utf8.RuneStart(s[cut]) {
+	for cut > most-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
 	return strings.Clone(s[:cut]) + "…"

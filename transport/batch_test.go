@@ -181,7 +181,7 @@ func TestCancellationsCompleteOrEmptyABatch(t *testing.T) {
 
 // What a batch holds besides requests is not kept with them: only requests are weighed.
 func TestBatchKeepsNoMoreThanItsRequests(t *testing.T) {
-	pad := strings.Repeat("p", 1<<18)
+	pad := strings.Repeat("p", 1<<17)
 	synctest.Test(t, func(t *testing.T) {
 		cat := newFakeCatalogue()
 		cat.block[a] = make(chan struct{})
@@ -191,7 +191,7 @@ func TestBatchKeepsNoMoreThanItsRequests(t *testing.T) {
 		for i := range 40 {
 			c.send("[" + legacy(fmt.Sprint(i), "resources/read", `"uri":"`+a+`"`) + `,{"jsonrpc":"2.0","method":"x","params":{"pad":"` + pad + `"}}]`)
 		}
-		if grown := liveBytes() - before; grown > 4<<20 {
+		if grown := liveBytes() - before; grown > 2<<20 {
 			t.Errorf("%d bytes are kept", grown)
 		}
 		close(cat.block[a])

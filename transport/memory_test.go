@@ -76,7 +76,7 @@ func TestReadsKeepWithinTheBudget(t *testing.T) {
 
 // A read that waits for memory keeps no other request waiting, not even a small read.
 func TestReadsThatWaitForMemoryDelayNothing(t *testing.T) {
-	serveWith(t, &Options{MaxReadMemory: 4 << 20, MaxInFlight: 2}, withControl(1<<20), func(t *testing.T, c *client) {
+	serveWith(t, &Options{MaxReadMemory: 1 << 19, MaxInFlight: 2}, withControl(1<<17), func(t *testing.T, c *client) {
 		c.cat.takes = time.Hour
 		for i := range 9 {
 			c.send(read(fmt.Sprint(i), control))
@@ -102,7 +102,7 @@ func TestReadsThatWaitForMemoryDelayNothing(t *testing.T) {
 		c.cat.takes = 0
 		c.ask(read("1", control))
 	})
-	serveWith(t, &Options{MaxReadMemory: 4 << 20}, withControl(1<<20), func(t *testing.T, c *client) {
+	serveWith(t, &Options{MaxReadMemory: 1 << 19}, withControl(1<<17), func(t *testing.T, c *client) {
 		c.cat.takes = time.Hour
 		c.send(read("1", control), read("2", control))
 		c.cat.takes = 0

@@ -22,7 +22,7 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 	for path, e := range h.dirty {
 		s, err := l.tree.stat(path)
 		p.consider(path, e, s, err)
-		if missing(path, s, err) {
+		if missing(path, s, err) || replaced(path, e, s) {
 			l.looks.hold(path, e, now)
 			continue
 		}
@@ -42,6 +42,12 @@ func missing(path string, s stat, err error) bool {
 		return gone(err)
 	}
 	return path == "" && !s.dir
+}
+
+// replaced reports whether a file is at path that came after the last event: what was there has gone, so this one's event is on
+// the way. It takes the path along, or one save would be told twice. A directory is not held up, as all in it hangs on it.
+func replaced(path string, e Evidence, s stat) bool {
+	return path != "" && !s.dir && e&(Structure|Content) == Structure
 }
 
 // plan is what a window makes the watcher do about directories: as little as it can, for a Rescan costs the consumer a

@@ -3,8 +3,11 @@ package watcher
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 func TestOneChangeIsToldAfterQuiet(t *testing.T) {
@@ -141,6 +144,35 @@ func TestGapIsNotRemoval(t *testing.T) {
 			l.Errorf("told\n%s\nnot\n%s", got, want)
 		}
 		l.consistent()
+	})
+}
+
+// An editor whose gap ends while the watcher looks: the event of what it put there is still on the way.
+func TestGapThatEndsDuringTheLookIsOneDirty(t *testing.T) {
+	for _, end := range []string{"mv new f", "write f"} {
+		bubble(t, Options{}, func(l *lab) { l.do("write f; write new") }, func(l *lab) {
+			l.hush()
+			start := time.Now()
+			l.do("mv f old")
+			var once sync.Once
+			l.interrupt(func() { once.Do(func() { l.do(end) }) })
+			l.idle(time.Second)
+			l.interrupt(nil)
+			if told := l.since(start); strings.Count(told, " f:") != 1 {
+				l.Errorf("%s: told\n%s", end, told)
+			}
+		})
+	}
+}
+
+// A file that is back without an event is told all the same.
+func TestReturnWithoutAnEventIsTold(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("write f") }, func(l *lab) {
+		l.hush()
+		start := time.Now()
+		l.src.events <- fsnotify.Event{Name: l.at("f"), Op: fsnotify.Remove}
+		l.idle(time.Second)
+		l.toldSince(start, "102ms f:structure")
 	})
 }
 

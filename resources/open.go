@@ -8,10 +8,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // errAbsent means that nothing is served at a path, whatever the cause.
 var errAbsent = errors.New("absent")
+
+// errMoved means that what was opened is not what was looked at: something took its place in between, as when a file is saved
+// by renaming another one over it. Another look finds it.
+var errMoved = errors.New("replaced all the time, ask again")
+
+// looks is how often something is looked at that moves each time.
+const looks = 16
 
 // disk is the directory of a root, held open. An os.Root follows its directory when that is renamed and goes on serving one
 // that was removed, so each use compares it with what the path now names.
@@ -97,7 +105,7 @@ func (r *Root) locate(rel string) (*spot, error) {
 // attempt is locate, but returns the spot also with an error, for how far it came.
 func (r *Root) attempt(rel string) (*spot, error) {
 	s, err := r.attemptOnce(rel)
-	if errors.Is(err, os.ErrClosed) { // the handle was replaced meanwhile
+	for n := 1; n < looks && (errors.Is(err, errMoved) || errors.Is(err, os.ErrClosed)); n++ { // closed: the root's handle was replaced
 		s.close()
 		s, err = r.attemptOnce(rel)
 	}
@@ -196,11 +204,11 @@ func (s *spot) pass(name string) {
 func (s *spot) enter(name string, seen fs.FileInfo) error {
 	sub, err := s.in.OpenRoot(name)
 	if err != nil {
-		return err
+		return movedIfGone(err)
 	}
 	now, err := sub.Stat(".")
 	if err == nil && !os.SameFile(seen, now) {
-		err = errAbsent
+		err = errMoved
 	}
 	if err != nil {
 		sub.Close()
@@ -242,15 +250,23 @@ func (s *spot) open() (*os.File, fs.FileInfo, error) {
 	}
 	f, err := s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, movedIfGone(err)
 	}
 	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(s.info, info)) {
-		err = errAbsent
+		err = errMoved
 	}
 	if err != nil {
 		f.Close()
 		return nil, nil, err
 	}
 	return f, info, nil
+}
+
+// movedIfGone turns the error of an open into errMoved if it says that nothing like what was just looked at is there.
+func movedIfGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+		return errMoved
+	}
+	return err
 }

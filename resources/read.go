@@ -49,6 +49,8 @@ func explain(uri string, err error) error {
 		return &mcp.ReadError{URI: uri, Reason: fs.ErrPermission.Error()}
 	case errors.Is(err, errUnknown):
 		return &mcp.ReadError{URI: uri, Reason: errUnknown.Error()}
+	case errors.Is(err, errMoved):
+		return &mcp.ReadError{URI: uri, Reason: errMoved.Error()}
 	case errors.As(err, &no) && passing(err):
 		return &mcp.ReadError{URI: uri, Reason: reason(err)}
 	}
@@ -62,15 +64,18 @@ var errDenied = errors.New("denied")
 // errUnknown: whether the file is visible cannot be told now, for want of descriptors for instance.
 var errUnknown = errors.New("the rules for it cannot be read now, ask again")
 
-// readPath reads again with more memory until what it comes upon fits: a file may grow while its reader waits, and nothing
-// is held open by those who do.
+// readPath reads again if what it found was replaced before it was open, and with more memory until what it comes upon fits:
+// a file may grow while its reader waits, and nothing is held open by those who do.
 func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve) (mcp.Contents, error) {
 	room := r.maxSize
 	if reserve != nil {
 		room = min(room, mcp.SmallRead)
 	}
-	for {
+	for moved := 0; ; {
 		out, err := r.readWithin(ctx, uri, rd, room)
+		if moved++; errors.Is(err, errMoved) && moved < looks {
+			continue
+		}
 		more, ok := err.(needsRoom)
 		if !ok {
 			return out, err
@@ -289,6 +294,15 @@ func (r *Root) readDirectory(ctx context.Context, uri, rel string, room int64) (
 
 // sniffFile finds the type of a file by its first bytes.
 func (r *Root) sniffFile(rel string) (kind uint32, err error) {
+	for range looks {
+		if kind, err = r.sniffOnce(rel); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return kind, err
+}
+
+func (r *Root) sniffOnce(rel string) (kind uint32, err error) {
 	where, err := r.locate(rel)
 	if err != nil {
 		return 0, err

@@ -11,8 +11,9 @@
 //
 // Blocking. A blocked request delays no other until Options.MaxInFlight of them are blocked. Beyond that accepted
 // requests wait their turn, still cancellable. Beyond 16 MiB of requests in flight none is accepted, but up to 8 MiB of
-// input are read ahead, so that its end is seen unless more than that is unread. Nobody waits for a stalled client but
-// the one goroutine that writes to it.
+// input are read ahead, so that its end is seen. When more than that is unread a pipe or socket on Unix still shows that its
+// other end is closed; elsewhere the end is seen once the output moves. Nobody waits for a stalled client but the one
+// goroutine that writes to it.
 //
 // Memory. All reads of a server stay within Options.MaxReadMemory together, from before a file is read until its answer
 // is written or dropped; one that needs more than that runs alone. Reads of up to 64 KiB need none of it: their number is

@@ -31,7 +31,7 @@
 // as there is progress. When no call is answered and no byte is taken for 700 ms, the work is told to end, and 150 ms
 // later what is not answered is given up. While a write is on its way only the output counts, since work may have to wait
 // for it: when it takes no byte for 1.7 s the rest is left unwritten. So a hung catalogue keeps a process for a second, a
-// stalled output for two. A write is at most 64 KiB, and 4 KiB at the end, so that progress shows.
+// stalled output for two. A write is at most 16 KiB, and 4 KiB at the end, so that progress shows.
 //
 // Goroutines. [Server.ServeStdio] starts one that reads, one that writes, one for each request that may block and,
 // while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are

@@ -70,6 +70,9 @@ func (w *wire) countListed(changes *int) (listed int) {
 			}
 		}
 		must(w.t, json.Unmarshal([]byte(frame), &answer))
+		if answer.Result.Resources == nil {
+			w.t.Fatalf("the server answered %s", frame)
+		}
 		listed += len(answer.Result.Resources)
 		if answer.Result.NextCursor == "" {
 			return listed

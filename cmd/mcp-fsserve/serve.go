@@ -78,7 +78,8 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 // transport's.
 const leaveWithin = 250 * time.Millisecond
 
-// leave waits for the rooms, unless one is held in a call to a disk that does not answer: that must not hold the process.
+// leave waits for the rooms, unless one is held up: a disk may not answer, and the kernel of a busy machine may take a third
+// of a second to close the watches. That must not hold the process, and nobody can or need do anything about it.
 func leave(rooms *sync.WaitGroup, log *slog.Logger) {
 	left := make(chan struct{})
 	go func() {
@@ -88,6 +89,6 @@ func leave(rooms *sync.WaitGroup, log *slog.Logger) {
 	select {
 	case <-left:
 	case <-time.After(leaveWithin):
-		log.Warn("leaving although the directory is still being read")
+		log.Debug("leaving although the directory is still being read, or its watches closed")
 	}
 }

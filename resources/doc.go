@@ -9,6 +9,8 @@
 //
 //   - Visibility is one rule in one place (visibility.go). What it hides is not listed, not readable by a direct URI, never
 //     in a Change, and owns no watch. From outside, hidden, refused and absent look the same.
+//   - A [Selection] is part of that rule: it holds for the list, reads, links' targets, subscriptions, watches and changes alike,
+//     and never differs between them. [Root.Explain] tells the rule that decides about a path.
 //   - Order: each directory's files come before its subdirectories, both in byte order. A cursor is a position in that order,
 //     so a walk over the pages sees each file that exists throughout exactly once, whatever else comes and goes.
 //   - Load and Apply exclude each other and do their I/O without the lock that readers take: List, Read, Resolve, Skip and

@@ -46,6 +46,9 @@ func (s *scope) own(dir string, raw rawRules, old *scope) *scope {
 	if old != nil && old.parent == s && old.dir == dir && old.raw == raw {
 		return old
 	}
+	if raw == noRules && (s == nil || s.sel == nil) {
+		return s
+	}
 	out := scope{parent: s, dir: dir, raw: raw}
 	differs := false
 	if s != nil {
@@ -56,10 +59,8 @@ func (s *scope) own(dir string, raw rawRules, old *scope) *scope {
 		_, out.standing = s.choose(above, name, true)
 		differs = out.standing != s.standing
 	}
-	if raw != noRules {
-		for i, text := range raw {
-			out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
-		}
+	for i, text := range raw {
+		out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
 	}
 	if len(out.rules) == 0 && !differs {
 		return s

@@ -82,7 +82,7 @@ func (s *scope) uncover(now standing, base, whole *subject, dir string, isDir bo
 		return now.unhidden, now
 	}
 	if g := s.sel.unhide.match(base, whole, isDir); g != nil {
-		now.unhidden, now.closed = verdict{by: unhidden, glob: g, at: whole.text}, verdict{}
+		now.unhidden = verdict{by: unhidden, glob: g, at: whole.text}
 		return now.unhidden, now
 	}
 	if !now.closed.hidden() {

@@ -112,7 +112,11 @@ func (s *Selection) misplaced(dir string) error {
 		if _, err := os.Lstat(below(dir, strings.TrimPrefix(prefix, "/"))); err == nil {
 			continue
 		}
-		return &GlobError{g.text, 0, "a pattern is matched below the served directory: write " + (&Glob{text: rest}).quoted()}
+		reason := "a pattern is matched below the served directory"
+		if rest != "" {
+			reason += ": write " + (&Glob{text: rest}).quoted()
+		}
+		return &GlobError{g.text, 0, reason}
 	}
 	return nil
 }

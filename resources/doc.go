@@ -22,7 +22,8 @@
 //   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
 //     that moved under equal permissions counts as a write.
 //   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in
-//     Reply.Retry. An ignore file that is not known hides everything beside it.
+//     Reply.Retry. An ignore file that is not known hides everything beside it; of a directory that could
+//     not be listed it is read when somebody asks for what is in there.
 //   - Files are opened through [os.Root], regular files only, never through a link but in the last segment, and never
 //     in a way that could block. Nor are names looked up through a link, for the index. Errors name no path of the host.
 //   - The package starts no goroutine. All methods may be called from any goroutine.

@@ -23,11 +23,14 @@ func (r *Root) judgePath(rel string, isDir, answers bool) verdict {
 	parent, name := split(rel)
 	r.mu.RLock()
 	d, rest := r.tree.descend(parent)
-	in, loaded := d.in, d.loaded
+	in, known := d.in, d.knowsRules()
+	if !known && d.loaded {
+		in = r.above(d)
+	}
 	r.mu.RUnlock()
 	at := strings.TrimSuffix(strings.TrimSuffix(parent, rest), "/")
 	ok := true
-	if !loaded {
+	if !known {
 		if in, ok = r.scopeOf(at, in, answers); !ok {
 			return verdict{by: unknown, at: at}
 		}
@@ -63,7 +66,7 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d, rest := r.tree.descend(rel); rest == "" && d.loaded {
+	if d, rest := r.tree.descend(rel); rest == "" && d.knowsRules() {
 		return d.in, true
 	}
 	if answers {
@@ -82,7 +85,7 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 }
 
 // nobodyKnows stands for rules that could not be read, or that were others at each look: no directory has it.
-var nobodyKnows = &scope{}
+var nobodyKnows = &scope{unsure: true}
 
 // answer keeps what Skip went by. The caller holds mu.
 func (r *Root) answer(rel string, s *scope) {
@@ -109,13 +112,13 @@ func (r *Root) learnt(rel string, in *scope) (differs bool) {
 
 // sameRules compares what the ignore files of dir itself say; those above are compared where they are.
 func sameRules(a, b *scope, dir string) bool {
-	if a == nobodyKnows || b == nobodyKnows {
+	if a != nil && a.unsure || b != nil && b.unsure {
 		return false
 	}
 	return a.rawOf(dir) == b.rawOf(dir)
 }
 
-func (s *scope) rawOf(dir string) (raw [len(ignoreNames)]string) {
+func (s *scope) rawOf(dir string) (raw rawRules) {
 	if s != nil && s.dir == dir {
 		raw = s.raw
 	}

@@ -26,6 +26,9 @@ type Options struct {
 	PageSize int          // entries of a page; default 250
 	MaxSize  int64        // bytes of the largest content that is read; default 16 MiB
 	Logger   *slog.Logger // default: discard
+
+	Select  *Selection // default: what the defaults show
+	Without []string   // paths below the directory that are roots of their own: neither served nor watched here
 }
 
 // Root is one served directory.
@@ -38,6 +41,10 @@ type Root struct {
 	who      *reader
 	disk     disk
 	reach    reach
+
+	outermost *scope // above that of the directory; nil for the defaults
+	targets   *scope // the same for where links lead
+	noIgnore  bool   // ignore files are not read
 
 	writer   sync.Mutex // serialises Load and Apply and is held during their I/O
 	complete bool       // the whole tree is loaded
@@ -61,7 +68,7 @@ type Root struct {
 }
 
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,
-// ErrUnreadable or ErrBadBase.
+// ErrUnreadable or ErrBadBase, or is a *GlobError.
 func Open(path string, opts *Options) (*Root, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -77,11 +84,13 @@ func Open(path string, opts *Options) (*Root, error) {
 		log:      opts.Logger,
 		who:      self(),
 		disk:     disk{path: abs},
-		tree:     &dir{},
 		progress: make(chan struct{}),
 		early:    make(map[string]*stat),
 		loaded:   make(chan struct{}),
 	}
+	r.outermost, r.targets = opts.Select.outermost(opts.Without)
+	r.noIgnore = opts.Select != nil && opts.Select.NoIgnore
+	r.tree = &dir{in: r.outermost}
 	if r.pageSize <= 0 {
 		r.pageSize = 250
 	}
@@ -90,6 +99,9 @@ func Open(path string, opts *Options) (*Root, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if err := opts.Select.misplaced(abs); err != nil {
+		return nil, err
 	}
 	prefix := opts.Base
 	if prefix == "" {

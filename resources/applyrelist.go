@@ -23,7 +23,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 		d.closed = closed
 		a.concern(path, hint{})
 	}
-	if in != d.in && above == a.root.above(d) {
+	if in != d.in && above == a.root.above(d) || d.unseen() && err == nil && a.learnt(path, in) {
 		a.rewalk = append(a.rewalk, path)
 	}
 	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, files: d.files, dirs: d.dirs}
@@ -48,7 +48,7 @@ func (a *apply) scan(d *dir, path string, h *hint, above *scope) ([]entry, *scop
 // remembered is what the index holds of d, as far as it is visible below the scope above.
 func (d *dir) remembered(path string, above *scope) ([]entry, *scope) {
 	in := above.own(path, d.in.rawOf(path), d.in)
-	if d.in != nil && d.in.unsure {
+	if d.unseen() {
 		in = above.unread(path, d.in)
 	}
 	var list []entry
@@ -201,7 +201,7 @@ func (a *apply) unlisted(path string, entries []entry, h *hint) {
 // grow walks a directory that is new to the index. Its files are looked at at once: somebody may have subscribed to what
 // did not exist yet, and will want to know of the next change.
 func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir {
-	a.key(rel)
+	a.folder(rel)
 	d := &dir{name: name, parent: parent, loaded: true}
 	entries, in, err := a.root.scan(rel, above)
 	if err != nil && passing(err) {

@@ -91,7 +91,7 @@ func newEnd(t *testing.T, seed uint64, flags ...resources.Flags) *end {
 	e.root, err = resources.Open(e.dir, opts)
 	e.must(err)
 	t.Cleanup(func() { e.root.Close() })
-	e.cat = resources.NewCatalogue(e.root)
+	e.cat = resources.NewCatalogue(nil, e.root)
 	e.watcher, err = watcher.New(e.dir, &watcher.Options{Skip: e.root.Skip})
 	e.must(err)
 	return e

@@ -95,7 +95,7 @@ func TestRetryOfLoad(t *testing.T) {
 	if _, reply := p.Apply(dirty(cont, "x")); !slices.Equal(reply.Retry, []string{""}) {
 		t.Errorf("retry %q", reply.Retry)
 	}
-	p.wantApply(rescan(""), true, "a", "d", "d/f", "l")
+	p.wantApply(rescan(""), true, "a", "d/", "d/f", "l")
 	if _, reply := p.Apply(dirty(cont, "x")); len(reply.Retry) > 0 {
 		t.Errorf("retry %q", reply.Retry)
 	}
@@ -219,6 +219,6 @@ func TestReadsGoByIgnoreFilesThatTheIndexCouldNotRead(t *testing.T) {
 	if p.Skip("d/e") {
 		t.Error("what is visible is not watched")
 	}
-	p.wantApply(dirty(cont, "d/none"), true, "d/e", "d/e/b") // any word of it has it listed
+	p.wantApply(dirty(cont, "d/none"), true, "d/e/", "d/e/b") // any word of it has it listed
 	p.wantAbsent("d/a")
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// dir is a visible directory of the index. Root.mu guards files, dirs, in, and loaded once the dir is reachable; they are
+// dir is a visible directory of the index. Root.mu guards files, dirs, in and loaded once the dir is reachable; they are
 // replaced, never edited, by the holder of Root.writer, who may therefore read them without Root.mu.
 type dir struct {
 	name   string
@@ -37,8 +37,9 @@ func (d *dir) path() string {
 	return join(d.parent.path(), d.name)
 }
 
-// knowsRules reports whether in holds the ignore files of d itself.
-func (d *dir) knowsRules() bool { return d.loaded && (d.in == nil || !d.in.unsure) }
+// unseen reports whether d could not be listed. It counts as empty, its ignore files are not known, and whatever shows when it
+// can be listed was there before.
+func (d *dir) unseen() bool { return d.loaded && d.in != nil && d.in.unsure }
 
 func findFile(files []*file, name string) (int, bool) {
 	return slices.BinarySearchFunc(files, name, func(f *file, name string) int { return strings.Compare(f.name, name) })

@@ -11,8 +11,8 @@ import (
 
 // Change is what a batch did to the catalogue.
 type Change struct {
-	// Keys are the canonical URIs, without a trailing slash, of what appeared, disappeared or has another content or
-	// modification time; of directories too when they appear or disappear. Sorted.
+	// Keys are the canonical URIs of what appeared, disappeared or has another content or modification time, sorted. A
+	// directory's ends in "/"; it is here when the directory appears or disappears.
 	Keys []string
 	List bool // the set of listed URIs differs
 }
@@ -44,7 +44,8 @@ func (r *Root) Apply(b watcher.Batch) (Change, watcher.Reply) {
 type apply struct {
 	root    *Root
 	hints   *hint
-	keys    map[string]struct{} // paths
+	keys    map[string]struct{} // paths of files
+	folders map[string]struct{} // paths of directories that appeared or disappeared
 	listed  map[string]int      // paths: +1 listed now and not before, -1 the other way round
 	rewalk  []string
 	retry   []string
@@ -81,10 +82,13 @@ func (a *apply) commitEdit(d *dir, e *edit) {
 }
 
 func (a *apply) change() (c Change) {
-	if len(a.keys) > 0 {
-		c.Keys = make([]string, 0, len(a.keys))
+	if n := len(a.keys) + len(a.folders); n > 0 {
+		c.Keys = make([]string, 0, n)
 		for rel := range a.keys {
 			c.Keys = append(c.Keys, a.root.base.key(rel))
+		}
+		for rel := range a.folders {
+			c.Keys = append(c.Keys, a.root.base.key(rel)+"/")
 		}
 		slices.Sort(c.Keys)
 	}
@@ -95,6 +99,8 @@ func (a *apply) change() (c Change) {
 }
 
 func (a *apply) key(rel string) { a.keys = setOf(a.keys, rel) }
+
+func (a *apply) folder(rel string) { a.folders = setOf(a.folders, rel) }
 
 // tally counts how often rel is listed.
 func (a *apply) tally(rel string, by int) {

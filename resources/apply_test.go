@@ -93,8 +93,8 @@ func TestRescanFindsEverything(t *testing.T) {
 	p.remove("d/b")
 	p.write("d/n/x", "x")
 	p.rename("e", "f")
-	p.wantApply(rescan("d"), true, "d/b", "d/n", "d/n/x")
-	p.wantApply(rescan(""), true, "a", "e", "e/a", "f", "f/a")
+	p.wantApply(rescan("d"), true, "d/b", "d/n/", "d/n/x")
+	p.wantApply(rescan(""), true, "a", "e/", "e/a", "f/", "f/a")
 	p.wantList("a", "b", "d/a", "d/n/x", "f/a")
 	p.write("d/n/x", "longer") // what appeared was looked at
 	p.wantApply(rescan(""), false, "d/n/x")
@@ -104,18 +104,18 @@ func TestRescanOfWhatIsGone(t *testing.T) {
 	p := serve(t, "d/e/a").watch()
 	p.wantApply(rescan("x/y", "d/e/z", ".hidden"), false)
 	p.remove("d")
-	p.wantApply(rescan("d/e"), true, "d/e", "d/e/a")
+	p.wantApply(rescan("d/e"), true, "d/e/", "d/e/a")
 }
 
 func TestTypeSwaps(t *testing.T) {
 	p := serve(t, "x").watch()
 	p.remove("x")
 	p.make("x/a", "x/b/c")
-	p.wantApply(dirty(cont|str, "x"), true, "x", "x/a", "x/b", "x/b/c")
+	p.wantApply(dirty(cont|str, "x"), true, "x", "x/", "x/a", "x/b/", "x/b/c")
 	p.wantList("x/a", "x/b/c")
 	p.remove("x")
 	p.make("x")
-	p.wantApply(dirty(cont, "x", "x/a"), true, "x", "x/a", "x/b", "x/b/c")
+	p.wantApply(dirty(cont, "x", "x/a"), true, "x", "x/", "x/a", "x/b/", "x/b/c")
 	p.wantList("x")
 	p.remove("x")
 	p.write("x", "content of x")
@@ -126,16 +126,16 @@ func TestDirectoriesMove(t *testing.T) {
 	p := serve(t, "d/a", "d/e/b", "g").watch()
 	outside := t.TempDir()
 	p.must(os.Rename(p.at("d"), outside+"/d"))
-	p.wantApply(dirty(str, "d"), true, "d", "d/a", "d/e", "d/e/b")
+	p.wantApply(dirty(str, "d"), true, "d/", "d/a", "d/e/", "d/e/b")
 	p.wantList("g")
 	p.must(os.Rename(outside+"/d", p.at("h")))
 	b := dirty(cont, "h")
 	b.Rescan = []string{"h"}
-	p.wantApply(b, true, "h", "h/a", "h/e", "h/e/b")
+	p.wantApply(b, true, "h/", "h/a", "h/e/", "h/e/b")
 	p.wantList("g", "h/a", "h/e/b")
 	p.rename("h", "i")
 	p.wantApply(watcher.Batch{Dirty: []watcher.Dirty{{Path: "h", Evidence: str}, {Path: "i", Evidence: cont}}, Rescan: []string{"i"}},
-		true, "h", "h/a", "h/e", "h/e/b", "i", "i/a", "i/e", "i/e/b")
+		true, "h/", "h/a", "h/e/", "h/e/b", "i/", "i/a", "i/e/", "i/e/b")
 	p.write("i/e/b", "y")
 	p.wantApply(dirty(cont, "i/e/b"), false, "i/e/b")
 }
@@ -144,7 +144,7 @@ func TestDirectoriesMove(t *testing.T) {
 func TestNestedCreationSeenFromBelow(t *testing.T) {
 	p := serve(t).watch()
 	p.make("a/b/c/f", "a/g")
-	p.wantApply(dirty(cont, "a/b/c/f"), true, "a", "a/b", "a/b/c", "a/b/c/f", "a/g")
+	p.wantApply(dirty(cont, "a/b/c/f"), true, "a/", "a/b/", "a/b/c/", "a/b/c/f", "a/g")
 	p.wantApply(rescan("a"), false)
 }
 

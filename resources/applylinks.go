@@ -51,6 +51,9 @@ func (a *apply) concerned() {
 			a.concern(rel, hint{})
 		}
 	}
+	for rel := range a.folders {
+		a.concern(rel, hint{evidence: watcher.Content})
+	}
 	a.hints.each("", func(rel string, h *hint) {
 		if _, ok := a.moment[rel]; ok {
 			return

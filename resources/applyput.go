@@ -110,7 +110,7 @@ func (a *apply) addFile(rel string) { a.tally(rel, +1) }
 // dropDir takes a directory and all below it out of the catalogue.
 func (a *apply) dropDir(d *dir, path string) {
 	d.gone = true
-	a.key(path)
+	a.folder(path)
 	for _, l := range d.links {
 		a.root.dropLink(l)
 	}

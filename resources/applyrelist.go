@@ -198,7 +198,7 @@ func (a *apply) unlisted(path string, entries []entry, h *hint) {
 // grow walks a directory that is new to the index. Its files are looked at at once: somebody may have subscribed to what
 // did not exist yet, and will want to know of the next change.
 func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir {
-	a.key(rel)
+	a.folder(rel)
 	d := &dir{name: name, parent: parent, loaded: true}
 	entries, in, err := a.root.scan(rel, above)
 	if err != nil && passing(err) {

@@ -26,7 +26,7 @@ func plant(b *testing.B, n int) *place {
 		p.must(err)
 		f.Close()
 	}
-	p.open(&Options{Base: "test://", PageSize: 1000})
+	p.paged(1000)
 	return p
 }
 

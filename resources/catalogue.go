@@ -1,8 +1,10 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
@@ -10,14 +12,32 @@ import (
 // Catalogue is the ordered set of roots that clients see.
 type Catalogue struct {
 	roots    []*Root
-	prefixes []string
+	prefixes []string // of the URIs
+	labels   []string // of the names of resources: "NAME/" where there are several roots
+	pageSize int
+}
+
+// CatalogueOptions configure a Catalogue. A nil *CatalogueOptions is the default.
+type CatalogueOptions struct {
+	PageSize int // entries of a page; default 250
 }
 
 // NewCatalogue returns the catalogue of the given roots, which are listed in that order.
-func NewCatalogue(roots ...*Root) *Catalogue {
-	c := &Catalogue{roots: roots}
+func NewCatalogue(opts *CatalogueOptions, roots ...*Root) *Catalogue {
+	if opts == nil {
+		opts = &CatalogueOptions{}
+	}
+	c := &Catalogue{roots: roots, pageSize: opts.PageSize}
+	if c.pageSize <= 0 {
+		c.pageSize = 250
+	}
 	for _, r := range roots {
 		c.prefixes = append(c.prefixes, r.base.prefix)
+		label := ""
+		if len(roots) > 1 {
+			label = r.name + "/"
+		}
+		c.labels = append(c.labels, label)
 	}
 	return c
 }
@@ -33,23 +53,20 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 			return out, err
 		}
 	}
-	size, count := 0, 0
+	count := 0
 	last := "" // the cursor that ends the page
 	for i := start; i < len(c.roots); i++ {
-		r := c.roots[i]
-		if size == 0 {
-			size = r.pageSize
-		}
-		items, err := r.collect(ctx, after, size-count+1) // one more tells whether there is another page
+		r, room := c.roots[i], c.pageSize-count
+		items, err := r.collect(ctx, after, room+1) // one more tells whether there is another page
 		if err != nil {
 			return out, err
 		}
 		after = ""
-		more := len(items) > size-count
+		more := len(items) > room
 		if more {
-			items = items[:size-count]
+			items = items[:room]
 		}
-		entries, err := r.describe(ctx, items)
+		entries, err := r.describe(ctx, items, c.labels[i])
 		if err != nil {
 			return out, err
 		}
@@ -74,14 +91,22 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 // *mcp.TooLargeError, *mcp.ReadError, that of ctx or of reserve, which is asked, unless it is nil, before more than 64 KiB
 // are read.
 func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
+	var failed error
 	for _, r := range c.roots {
 		for _, rd := range r.base.parse(uri) {
 			out, err := r.read(ctx, uri, rd, reserve)
+			if err == nil {
+				return out, nil
+			}
 			var absent *mcp.NotFoundError
 			if !errors.As(err, &absent) {
-				return out, err
+				failed = cmp.Or(failed, err) // another root may have it all the same, if this one cannot tell that it is not its own
+				break
 			}
 		}
+	}
+	if failed != nil {
+		return mcp.Contents{}, failed
 	}
 	return mcp.Contents{}, &mcp.NotFoundError{URI: uri}
 }
@@ -90,24 +115,33 @@ func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.
 func (c *Catalogue) Templates() []mcp.ResourceTemplate {
 	out := make([]mcp.ResourceTemplate, 0, len(c.roots))
 	for _, r := range c.roots {
-		out = append(out, mcp.ResourceTemplate{
-			URITemplate: r.base.prefix + "{+path}",
+		t := mcp.ResourceTemplate{
+			URITemplate: r.base.template(),
 			Name:        "file",
 			Title:       "File",
 			Description: "A file by its path below the served directory, percent-encoded.",
-		})
+		}
+		if len(c.roots) > 1 {
+			t.Name = r.name
+			t.Title = "File in " + r.name
+			t.Description = "A file by its path below the served directory " + r.name + ", percent-encoded."
+		}
+		out = append(out, t)
 	}
 	return out
 }
 
-// Resolve returns the key of everything that uri can mean, whether it exists or not; it does no I/O. What an ignore file
-// hides now is included, since the file can change. The error is an *mcp.NotFoundError if uri is outside of every root,
-// refused, or hidden by its mere name.
+// Resolve returns the key of everything that uri can mean, whether it exists or not, each once; it does no I/O. What an
+// ignore file hides now is included, since the file can change. The error is an *mcp.NotFoundError if uri is outside of
+// every root, refused, or hidden by its mere name.
 func (c *Catalogue) Resolve(uri string) (keys []string, err error) {
 	for _, r := range c.roots {
 		for _, rd := range r.base.parse(uri) {
-			if !neverShown(rd.rel) {
-				keys = append(keys, r.base.key(rd.rel))
+			if neverShown(rd.rel) {
+				continue
+			}
+			if key := r.base.key(rd.rel); !slices.Contains(keys, key) {
+				keys = append(keys, key)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func TestPagesShowWhatPersists(t *testing.T) {
 			p.write(name, "x")
 		}
 	}
-	p.open(&Options{Base: "test://", PageSize: 7})
+	p.paged(7)
 	p.watch()
 	var got []string
 	var cursor *string
@@ -99,7 +99,7 @@ func TestPagesShowWhatPersists(t *testing.T) {
 
 func TestCursorOfAFileThatWent(t *testing.T) {
 	p := serve(t, "a", "b", "c", "d/x", "d/y", "e/x")
-	p.open(&Options{Base: "test://", PageSize: 2})
+	p.paged(2)
 	p.load()
 	walk := func(gone string) []string {
 		cursor := encodeCursor("test://", gone)

@@ -22,7 +22,7 @@ func TestChangesBetweenBaselineAndLoad(t *testing.T) {
 	if len(p.early) != 0 {
 		t.Errorf("kept: %v", p.early)
 	}
-	p.wantApply(dirty(cont, "nothing"), false, "d/gone", "d/new", "d/touched", "dead", "e", "e/deep/new", "hid", "l")
+	p.wantApply(dirty(cont, "nothing"), false, "d/gone", "d/new", "d/touched", "dead", "e/", "e/deep/new", "hid", "l")
 	p.wantApply(rescan(""), false)
 }
 
@@ -39,5 +39,5 @@ func TestBaselineAfterLoadOfWhatIsAbsent(t *testing.T) {
 	p := serve(t, "d/a").load()
 	p.cat.Baseline(context.Background(), []string{"test://d/b", "test://e/f"})
 	p.make("d/b", "e/f")
-	p.wantApply(rescan(""), true, "d/b", "e", "e/f")
+	p.wantApply(rescan(""), true, "d/b", "e/", "e/f")
 }

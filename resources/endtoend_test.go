@@ -71,7 +71,7 @@ func newEnd(t *testing.T) *end {
 	e.root, err = resources.Open(e.dir, &resources.Options{Base: "test://"})
 	e.must(err)
 	t.Cleanup(func() { e.root.Close() })
-	e.cat = resources.NewCatalogue(e.root)
+	e.cat = resources.NewCatalogue(nil, e.root)
 	e.watcher, err = watcher.New(e.dir, &watcher.Options{Skip: e.root.Skip})
 	e.must(err)
 	return e

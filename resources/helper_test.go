@@ -46,7 +46,14 @@ func (p *place) open(opts *Options) {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { r.Close() })
-	p.Root, p.cat = r, NewCatalogue(r)
+	p.Root, p.cat = r, NewCatalogue(nil, r)
+}
+
+// paged opens the root again, with so many entries on a page.
+func (p *place) paged(size int) {
+	p.t.Helper()
+	p.open(nil)
+	p.cat = NewCatalogue(&CatalogueOptions{PageSize: size}, p.Root)
 }
 
 func (p *place) load() *place {

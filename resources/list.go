@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
@@ -81,10 +80,13 @@ func (c *collector) walk(d *dir, path, after string) bool {
 	return true
 }
 
-// describe turns the items into entries of resources/list. What has gone since it was collected is left out.
-func (r *Root) describe(ctx context.Context, items []item) ([]mcp.Resource, error) {
+// describe turns the items into entries of resources/list, whose names begin with label. What has gone since it was collected
+// is left out.
+func (r *Root) describe(ctx context.Context, items []item, label string) ([]mcp.Resource, error) {
 	p := page{
 		root:  r,
+		label: label,
+		named: strings.HasSuffix(r.base.prefix, label),
 		ends:  make([]ends, 0, len(items)),
 		out:   make([]mcp.Resource, 0, len(items)),
 		dates: make([]mcp.Annotations, 0, len(items)),
@@ -112,6 +114,8 @@ func (r *Root) describe(ctx context.Context, items []item) ([]mcp.Resource, erro
 // page builds its strings in one piece of memory: there are three for each of 1,000 entries.
 type page struct {
 	root  *Root
+	label string
+	named bool // the label is the end of the base
 	text  strings.Builder
 	ends  []ends
 	out   []mcp.Resource
@@ -123,7 +127,7 @@ type page struct {
 // ends says where in the text an entry's strings are.
 type ends struct {
 	start, uri, date int
-	named            bool // the name is the end of the URI
+	name             int // 0: it is the end of the URI
 }
 
 func (p *page) add(it item, s *stat) {
@@ -144,17 +148,14 @@ func (p *page) add(it item, s *stat) {
 		p.text.Write(s.modTime().AppendFormat(buf[:0], time.RFC3339))
 	}
 	e.date = p.text.Len()
-	rel := ""
-	// nothing was escaped in the whole path
-	e.named = len(name) == len(it.file.name) && len(p.uri) == len(p.root.base.prefix)+dirLen(it.dir)
-	if !e.named {
-		rel = join(it.dir, it.file.name)
-		if !utf8.ValidString(rel) {
-			rel = strings.ToValidUTF8(rel, "\ufffd")
-		}
+	plain := len(name) == len(it.file.name) && len(p.uri) == len(p.root.base.prefix)+dirLen(it.dir) // nothing was escaped in the whole path
+	if !plain || !p.named {
+		p.text.WriteString(p.label)
+		p.text.WriteString(strings.ToValidUTF8(join(it.dir, it.file.name), "\ufffd"))
+		e.name = p.text.Len()
 	}
 	p.ends = append(p.ends, e)
-	p.out = append(p.out, mcp.Resource{Name: rel, MIMEType: p.root.typeOf(it, s), Size: s.size})
+	p.out = append(p.out, mcp.Resource{MIMEType: p.root.typeOf(it, s), Size: s.size})
 }
 
 // RFC 3339 has years of four digits. In seconds.
@@ -175,8 +176,10 @@ func (p *page) finish() {
 	for i, e := range p.ends {
 		out := &p.out[i]
 		out.URI = text[e.start:e.uri]
-		if e.named {
-			out.Name = out.URI[len(p.root.base.prefix):]
+		if e.name > 0 {
+			out.Name = text[e.date:e.name]
+		} else {
+			out.Name = out.URI[len(p.root.base.prefix)-len(p.label):]
 		}
 		if e.date > e.uri {
 			p.dates = append(p.dates, mcp.Annotations{LastModified: text[e.uri:e.date]})

@@ -42,14 +42,14 @@ func TestFileURIsByDefault(t *testing.T) {
 
 func TestPageSize(t *testing.T) {
 	p := serve(t, "a", "b", "c", "d/a", "d/b")
-	p.open(&Options{Base: "test://", PageSize: 2})
+	p.paged(2)
 	p.load()
 	p.wantList("a", "b", "c", "d/a", "d/b")
 	page, _ := p.cat.List(context.Background(), nil)
 	if len(page.Resources) != 2 || page.NextCursor == "" {
 		t.Errorf("%+v", page)
 	}
-	p.open(&Options{Base: "test://", PageSize: 5})
+	p.paged(5)
 	p.load()
 	if page, _ := p.cat.List(context.Background(), nil); len(page.Resources) != 5 || page.NextCursor != "" {
 		t.Errorf("a page that is just full: %+v", page)
@@ -60,11 +60,11 @@ func TestPagesCrossRoots(t *testing.T) {
 	a, b, c := serve(t, "x", "y", "d/z"), serve(t), serve(t, "x", "y")
 	var roots []*Root
 	for i, p := range []*place{a, b, c} {
-		p.open(&Options{Base: []string{"test://a/", "test://b/", "test://c/"}[i], PageSize: 2})
+		p.open(&Options{Base: []string{"test://a/", "test://b/", "test://c/"}[i]})
 		p.load()
 		roots = append(roots, p.Root)
 	}
-	cat := NewCatalogue(roots...)
+	cat := NewCatalogue(&CatalogueOptions{PageSize: 2}, roots...)
 	var got []string
 	var cursor *string
 	for range 10 {
@@ -104,7 +104,7 @@ func TestListOfNothing(t *testing.T) {
 
 func TestListWaitsOnlyForWhatItNeeds(t *testing.T) {
 	p := serve(t, "a", "b", "d/a", "e/a")
-	p.open(&Options{Base: "test://", PageSize: 2})
+	p.paged(2)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := p.cat.List(ctx, nil); !errors.Is(err, context.Canceled) {
@@ -147,7 +147,7 @@ func TestReadersDuringLoad(t *testing.T) {
 	}
 	p := serve(t, files...)
 	p.write("d15/.gitignore", "*\n")
-	p.open(&Options{Base: "test://", PageSize: 40})
+	p.paged(40)
 	done := make(chan error, 3)
 	go func() {
 		var n int

@@ -38,7 +38,7 @@ func TestReadDuringAtomicSaves(t *testing.T) {
 	p.make("t")
 	p.open(nil)
 	p.watch()
-	c := NewCatalogue(p.Root)
+	c := NewCatalogue(nil, p.Root)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -11,11 +11,12 @@ import (
 
 // debts is what the next Apply has to tell or to do. The holder of Root.writer owns it.
 type debts struct {
-	keys   map[string]struct{} // paths that changed between a baseline and Load
-	look   []string            // paths whose state was taken before Load came to them
-	rewalk []string
-	retry  []string                    // what Load could not look at
-	again  map[string]watcher.Evidence // what could not be looked at, and what had been said of it
+	keys    map[string]struct{} // paths of files that changed between a baseline and Load
+	folders map[string]struct{} // paths where directories are, and none was
+	look    []string            // paths whose state was taken before Load came to them
+	rewalk  []string
+	retry   []string                    // what Load could not look at
+	again   map[string]watcher.Evidence // what could not be looked at, and what had been said of it
 }
 
 // postpone has rel looked at again, once the watcher names it or a directory above it for that. Nothing of what h says is
@@ -68,9 +69,8 @@ func (a *apply) payDebts() {
 	for _, rel := range owed.look {
 		a.hints.at(rel).rescan = true
 	}
-	a.keys = owed.keys
-	a.rewalk = owed.rewalk
-	owed.keys, owed.look, owed.rewalk, owed.retry = nil, nil, nil, nil
+	a.keys, a.folders, a.rewalk = owed.keys, owed.folders, owed.rewalk
+	owed.keys, owed.folders, owed.look, owed.rewalk, owed.retry = nil, nil, nil, nil, nil
 }
 
 func (a *apply) reply() watcher.Reply {
@@ -106,9 +106,14 @@ func (r *Root) compareEarly() {
 		if f != nil && d.links[rest] != nil {
 			now = f.stat.Load()
 		}
-		switch served := f != nil || rest == ""; {
-		case !served && was == nil:
-		case !served, was == nil, was == unseen, rest == "", now.link != was.link, now.link && !now.unchanged(was):
+		switch {
+		case rest == "":
+			r.owed.folders = setOf(r.owed.folders, rel)
+			if was != nil { // it was a file
+				r.owed.keys = setOf(r.owed.keys, rel)
+			}
+		case f == nil && was == nil:
+		case f == nil, was == nil, was == unseen, now.link != was.link, now.link && !now.unchanged(was):
 			r.owed.keys = setOf(r.owed.keys, rel)
 		case !now.link:
 			r.owed.look = append(r.owed.look, rel)

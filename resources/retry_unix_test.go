@@ -95,7 +95,7 @@ func TestRetryOfLoad(t *testing.T) {
 	if _, reply := p.Apply(dirty(cont, "x")); !slices.Equal(reply.Retry, []string{""}) {
 		t.Errorf("retry %q", reply.Retry)
 	}
-	p.wantApply(rescan(""), true, "a", "d", "d/f", "l")
+	p.wantApply(rescan(""), true, "a", "d/", "d/f", "l")
 	if _, reply := p.Apply(dirty(cont, "x")); len(reply.Retry) > 0 {
 		t.Errorf("retry %q", reply.Retry)
 	}

@@ -12,32 +12,32 @@ import (
 	"sync/atomic"
 )
 
-// Errors of Open, for the hint that a user needs.
+// Errors of Open and OpenRoots, for the hint that a user needs.
 var (
 	ErrMissing      = errors.New("no such directory")
 	ErrNotDirectory = errors.New("not a directory")
 	ErrUnreadable   = errors.New("cannot be read")
-	ErrBadBase      = errors.New(`a URI base must end in "/"`)
+	ErrBadBase      = errors.New("not a URI base") // what is wrong with it follows
 )
 
 // Options configure a Root. A nil *Options is the default.
 type Options struct {
-	Base     string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
-	PageSize int          // entries of a page; default 250
-	MaxSize  int64        // bytes of the largest content that is read; default 16 MiB
-	Logger   *slog.Logger // default: discard
+	Base    string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
+	Without []string     // paths below the root that are roots of their own: not served here, nothing in them watched
+	MaxSize int64        // bytes of the largest content that is read; default 16 MiB
+	Logger  *slog.Logger // default: discard
 }
 
 // Root is one served directory.
 type Root struct {
-	dir      string // absolute
-	base     base
-	pageSize int
-	maxSize  int64
-	log      *slog.Logger
-	who      *reader
-	disk     disk
-	reach    reach
+	dir     string // absolute
+	name    string
+	base    base
+	maxSize int64
+	log     *slog.Logger
+	who     *reader
+	disk    disk
+	reach   reach
 
 	writer   sync.Mutex // serialises Load and Apply and is held during their I/O
 	complete bool       // the whole tree is loaded
@@ -63,16 +63,28 @@ type Root struct {
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,
 // ErrUnreadable or ErrBadBase.
 func Open(path string, opts *Options) (*Root, error) {
+	r, err := newRoot(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// newRoot is Open for what need not be there.
+func newRoot(path string, opts *Options) (*Root, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	abs, err := filepath.Abs(path)
+	abs, err := absolute(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrMissing, err)
+		return nil, err
 	}
 	r := &Root{
 		dir:      abs,
-		pageSize: opts.PageSize,
+		name:     deriveName(abs),
 		maxSize:  opts.MaxSize,
 		log:      opts.Logger,
 		who:      self(),
@@ -81,9 +93,6 @@ func Open(path string, opts *Options) (*Root, error) {
 		progress: make(chan struct{}),
 		early:    make(map[string]*stat),
 		loaded:   make(chan struct{}),
-	}
-	if r.pageSize <= 0 {
-		r.pageSize = 250
 	}
 	if r.maxSize <= 0 {
 		r.maxSize = 16 << 20
@@ -94,17 +103,37 @@ func Open(path string, opts *Options) (*Root, error) {
 	prefix := opts.Base
 	if prefix == "" {
 		prefix = fileBase(abs)
-	}
-	if !strings.HasSuffix(prefix, "/") {
-		return nil, ErrBadBase
+	} else if err := checkBase(prefix); err != nil {
+		return nil, err
 	}
 	r.base = newBase(prefix)
 	r.reach.native = nativeReach()
 	r.refresh()
-	if err := r.check(); err != nil {
-		return nil, err
-	}
 	return r, nil
+}
+
+// absolute returns the path that is served for dir. No name at all is a slip, and does not mean the current directory.
+func absolute(dir string) (string, error) {
+	if dir == "" {
+		return "", ErrMissing
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("%w: %v", ErrMissing, err)
+	}
+	return abs, nil
+}
+
+// Name is what the root goes by where there are several.
+func (r *Root) Name() string { return r.name }
+
+// Dir returns the absolute path of the directory.
+func (r *Root) Dir() string { return r.dir }
+
+// Missing reports whether no directory is there now. What is served is nothing then, until one appears.
+func (r *Root) Missing() bool {
+	fi, err := os.Stat(r.dir)
+	return err != nil || !fi.IsDir()
 }
 
 // check tells why the directory cannot be served.

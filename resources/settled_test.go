@@ -44,7 +44,7 @@ func TestNameThatWentComesBack(t *testing.T) {
 	p.wantApply(dirty(watcher.Settled, "a", "a.old"), false)
 	p.must(os.RemoveAll(p.at("d")))
 	p.wantFirst(dirty(str, "d"), false, "d")
-	p.wantApply(dirty(str|watcher.Settled, "d"), true, "d", "d/x")
+	p.wantApply(dirty(str|watcher.Settled, "d"), true, "d/", "d/x")
 }
 
 // A temporary file that a save leaves no trace of changes nothing.

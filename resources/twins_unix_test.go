@@ -35,7 +35,7 @@ func TestHardLinkMadeAfterTheBaseline(t *testing.T) {
 	for _, name := range []string{"d", "g", "u", "x", "y"} {
 		p.remove(name)
 	}
-	p.wantApply(rescan(""), true, "d", "d/f", "g", "u", "x", "y")
+	p.wantApply(rescan(""), true, "d/", "d/f", "g", "u", "x", "y")
 	if len(p.twins.files)+len(p.twins.searched) > 0 {
 		t.Errorf("kept: %v, %v", p.twins.files, p.twins.searched)
 	}
@@ -76,7 +76,7 @@ func TestHardLinkInANewDirectory(t *testing.T) {
 	p.make("d/")
 	p.must(os.Link(p.at("f"), p.at("d/g")))
 	p.write("d/g", "longer than it was")
-	p.wantApply(rescan("d"), true, "d", "d/g", "f")
+	p.wantApply(rescan("d"), true, "d/", "d/g", "f")
 }
 
 // TestOneSearchForAnInode: a file with a name that is not served does not have the index searched at each write.

@@ -127,7 +127,7 @@ func TestHiddenLinksAreForgotten(t *testing.T) {
 	p.wantApply(dirty(str, ".gitignore"), true, "d/l", "l")
 	p.remove("d")
 	p.remove("l")
-	p.wantApply(dirty(str, "d", "l"), true, "d", "d/l", "l")
+	p.wantApply(dirty(str, "d", "l"), true, "d/", "d/l", "l")
 	if n := len(p.links.by) + len(p.links.stuck); n != 0 {
 		t.Errorf("kept: %v", p.links)
 	}
@@ -178,11 +178,11 @@ func TestLinksThroughMovingParts(t *testing.T) {
 	p := serve(t, "a/b/t", "l -> a/b/t", "via/up -> ../l", "deep -> n/o/t", ".h/t", "h -> .h/t").watch()
 	p.wantList("h", "l", "a/b/t", "via/up")
 	p.rename("a/b", "a/c")
-	p.wantApply(dirty(cont|str, "a/b", "a/c"), true, "a/b", "a/b/t", "a/c", "a/c/t", "l", "via/up")
+	p.wantApply(dirty(cont|str, "a/b", "a/c"), true, "a/b/", "a/b/t", "a/c/", "a/c/t", "l", "via/up")
 	p.rename("a/c", "a/b")
-	p.wantApply(dirty(cont|str, "a/b", "a/c"), true, "a/b", "a/b/t", "a/c", "a/c/t", "l", "via/up")
+	p.wantApply(dirty(cont|str, "a/b", "a/c"), true, "a/b/", "a/b/t", "a/c/", "a/c/t", "l", "via/up")
 	p.make("n/o/t")
-	p.wantApply(dirty(cont, "n/o/t"), true, "deep", "n", "n/o", "n/o/t") // told from below
+	p.wantApply(dirty(cont, "n/o/t"), true, "deep", "n/", "n/o/", "n/o/t") // told from below
 	p.rename(".h", ".g")
 	p.wantApply(dirty(str, ".h"), true, "h")
 	p.make(".h/t")
@@ -251,7 +251,7 @@ func TestTwinsOfHiddenNamesInAListing(t *testing.T) {
 	p.make("d/")
 	p.must(os.Link(p.at("f"), p.at("d/.twin")))
 	p.write("d/.twin", "even longer than it was")
-	p.wantApply(dirty(cont, "d", "d/.twin"), false, "d", "f")
+	p.wantApply(dirty(cont, "d", "d/.twin"), false, "d/", "f")
 }
 
 // TestASwapBehindOurBack: a directory that was replaced by a link, of which no batch has told yet, is not looked into.
@@ -271,7 +271,7 @@ func TestASwapBehindOurBack(t *testing.T) {
 		p.apply(b)
 		p.wantList("z")
 		p.apply(dirty(cont, "d/e/new/x"))
-		p.wantApply(dirty(cont|str, "d"), false, "d")
+		p.wantApply(dirty(cont|str, "d"), false, "d/")
 		p.wantList("z")
 	}
 }
@@ -301,7 +301,7 @@ func TestLinksInTheMiddleAreNotFollowed(t *testing.T) {
 	p.rename("d", ".d")
 	p.must(os.Symlink(".hidden", p.at("d"))) // before the change is told
 	p.wantAbsent("d/e/a")
-	p.wantApply(dirty(cont|str, "d"), true, "d", "d/e", "d/e/a")
+	p.wantApply(dirty(cont|str, "d"), true, "d/", "d/e/", "d/e/a")
 	p.wantList()
 }
 

@@ -1,9 +1,11 @@
 package resources
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"unicode/utf8"
 )
 
 // base is the part of a root's URIs before the path: a literal prefix that ends in "/", after which everything is path.
@@ -43,6 +45,61 @@ func newBase(prefix string) base {
 	}
 	return b
 }
+
+// checkBase tells what is wrong with a URI base; the error wraps ErrBadBase. Clients take dot segments out of a URI, so that
+// nothing below such a base would be found.
+func checkBase(prefix string) error {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrBadBase}, args...)...)
+	}
+	scheme, rest, ok := strings.Cut(prefix, ":")
+	if !ok || !isScheme(scheme) {
+		return wrong("it must start with a scheme, as in fs://")
+	}
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '?' || c == '#':
+			return wrong("no %q may be in it, since a path follows", c)
+		case c == '%' && !isEscape(rest[i:]):
+			return wrong("a %% must be followed by two hexadecimal digits")
+		case !literal[c] && c != '%' && c != '[' && c != ']': // brackets are those of an IPv6 address
+			r, _ := utf8.DecodeRuneInString(rest[i:])
+			return wrong("%q must be percent-encoded", r)
+		}
+	}
+	if !strings.HasSuffix(rest, "/") {
+		return wrong(`it must end in "/"`)
+	}
+	for seg := range strings.SplitSeq(rest, "/") {
+		if seg = unescape(seg); seg == "." || seg == ".." {
+			return wrong("no segment of it may be %q", seg)
+		}
+	}
+	return nil
+}
+
+// isScheme: RFC 3986, 3.1.
+func isScheme(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i] | 0x20
+		if letter := 'a' <= c && c <= 'z'; !letter && (i == 0 || !strings.ContainsRune("0123456789+-.", rune(s[i]))) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isEscape(s string) bool {
+	if len(s) < len("%XX") || s[0] != '%' {
+		return false
+	}
+	_, ok1 := unhex(s[1])
+	_, ok2 := unhex(s[2])
+	return ok1 && ok2
+}
+
+// template returns the URI template of all below the base.
+func (b *base) template() string { return b.prefix + "{+path}" }
 
 // uri returns the canonical URI of the file rel.
 func (b *base) uri(rel string) string { return b.prefix + escape(rel) }

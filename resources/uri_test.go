@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-func catalogueAt(prefix string) *Catalogue { return NewCatalogue(&Root{base: newBase(prefix)}) }
+func catalogueAt(prefix string) *Catalogue { return NewCatalogue(nil, &Root{base: newBase(prefix)}) }
 
 func TestURIEscapesOnlyWhatMust(t *testing.T) {
 	b := newBase("test://")

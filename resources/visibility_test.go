@@ -90,7 +90,7 @@ func TestIgnoreEditsAreLive(t *testing.T) {
 	p.wantList("a.md", "d/e/a")
 	apply("root", false, "", ".gitignore") // the same bytes: there may have been others in between
 	p.write("d/.mcpignore", "!a.log\ne/\n")
-	apply("d", true, "d/a.log d/e d/e/a", "d/.mcpignore")
+	apply("d", true, "d/a.log d/e/ d/e/a", "d/.mcpignore")
 	p.wantList("a.md", "d/a.log")
 	p.remove(".gitignore")
 	apply("root", true, "a.log", ".gitignore")

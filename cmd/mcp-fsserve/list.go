@@ -42,7 +42,7 @@ func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logg
 	}
 	out := bufio.NewWriter(stdout)
 	listed := 0
-	err = pages(ctx, resources.NewCatalogue(root), func(r mcp.Resource) error {
+	err = pages(ctx, resources.NewCatalogue(cfg.paging(), root), func(r mcp.Resource) error {
 		listed++
 		_, err := out.WriteString(printable(rawName(r)) + "\n")
 		return err

@@ -30,11 +30,15 @@ type config struct {
 
 // open makes the catalogue's one root. Its error is for the user.
 func (cfg config) open(log *slog.Logger) (*resources.Root, error) {
-	root, err := resources.Open(cfg.dir, &resources.Options{Base: cfg.base, PageSize: cfg.pageSize, Logger: log})
+	root, err := resources.Open(cfg.dir, &resources.Options{Base: cfg.base, Logger: log})
 	if err != nil {
 		return nil, explain("mcp-fsserve", cfg.dir, err, nil)
 	}
 	return root, nil
+}
+
+func (cfg config) paging() *resources.CatalogueOptions {
+	return &resources.CatalogueOptions{PageSize: cfg.pageSize}
 }
 
 // serve is the wiring: events go from the watcher through the root to the hub, requests from the transport to the
@@ -52,7 +56,7 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	log.Info("serving", "dir", cfg.dir)
 	hub := listen.NewHub(&listen.Options{ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
-	server := transport.NewServer(resources.NewCatalogue(root), hub, &transport.Options{Info: info, Logger: log})
+	server := transport.NewServer(resources.NewCatalogue(cfg.paging(), root), hub, &transport.Options{Info: info, Logger: log})
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: requests in flight still need it
 	var rooms sync.WaitGroup

@@ -8,6 +8,9 @@ import (
 // ErrBadCursor reports a cursor that no page handed out.
 var ErrBadCursor = errors.New("invalid cursor")
 
+// ErrUnknownTemplate reports a URI template that is not one of the catalogue.
+var ErrUnknownTemplate = errors.New("unknown resource template")
+
 // NotFoundError reports that nothing is served under a URI. It never says why: what is hidden, refused or absent looks
 // the same.
 type NotFoundError struct {

@@ -46,3 +46,10 @@ type Contents struct {
 	Data     []byte
 	Text     bool // Data is valid UTF-8 and goes out as text, else as base64
 }
+
+// Completion is what can follow a value (server/utilities/completion).
+type Completion struct {
+	Values  []string
+	Total   int
+	HasMore bool
+}

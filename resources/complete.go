@@ -1,0 +1,130 @@
+package resources
+
+import (
+	"context"
+	"sort"
+	"strings"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// Complete returns what value can go on as, for the path of a template: the entries of the directory that it names so far,
+// percent-encoded, files first, directories with their slash (server/utilities/completion: 100 values at most). It waits for
+// Load as far as that directory. Errors: mcp.ErrUnknownTemplate, that of ctx.
+func (c *Catalogue) Complete(ctx context.Context, template, value string) (mcp.Completion, error) {
+	for _, r := range c.roots {
+		if r.base.template() == template {
+			return r.completions(ctx, value)
+		}
+	}
+	return mcp.Completion{}, mcp.ErrUnknownTemplate
+}
+
+// completions reads value as a URI is read: decoded, and if nothing is there, to the letter.
+func (r *Root) completions(ctx context.Context, value string) (mcp.Completion, error) {
+	slash := strings.LastIndexByte(value, '/')
+	in, rest := value[:max(slash, 0)], value[slash+1:]
+	top := slash < 0
+	if decoded, ok := decodePath(in); ok || top {
+		out, err := r.completeIn(ctx, decoded, beginnings(rest))
+		if err != nil || out.Total > 0 {
+			return out, err
+		}
+	}
+	if strings.Contains(value, "%") && (top || plainPath(in)) {
+		return r.completeIn(ctx, in, []span{spanOf(rest)})
+	}
+	return mcp.Completion{Values: []string{}}, nil
+}
+
+// completeIn returns the entries of the directory rel whose names are in the spans.
+func (r *Root) completeIn(ctx context.Context, rel string, spans []span) (mcp.Completion, error) {
+	const most = 100
+	out := mcp.Completion{Values: []string{}}
+	var files []*file
+	var dirs []*dir
+	err := r.await(ctx, func() bool {
+		d, rest := r.tree.descend(rel)
+		if d.loaded && rest == "" {
+			files, dirs = d.files, d.dirs
+		}
+		return d.loaded
+	})
+	if err != nil {
+		return out, err
+	}
+	prefix := ""
+	if rel != "" {
+		prefix = escape(rel) + "/"
+	}
+	for _, s := range spans {
+		i, j := within(files, fileName, s)
+		out.Total += j - i
+		for _, f := range files[i:min(j, i+most-len(out.Values))] {
+			out.Values = append(out.Values, prefix+escape(f.name))
+		}
+	}
+	for _, s := range spans {
+		i, j := within(dirs, dirName, s)
+		out.Total += j - i
+		for _, d := range dirs[i:min(j, i+most-len(out.Values))] {
+			out.Values = append(out.Values, prefix+escape(d.name)+"/")
+		}
+	}
+	out.HasMore = out.Total > len(out.Values)
+	return out, nil
+}
+
+// span is the names from one to before another; "" is after all.
+type span struct{ from, before string }
+
+// spanOf returns the span of the names that begin with prefix.
+func spanOf(prefix string) span {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xFF {
+			return span{prefix, prefix[:i] + string([]byte{prefix[i] + 1})}
+		}
+	}
+	return span{from: prefix}
+}
+
+// within returns where in a sorted list the names of a span are.
+func within[E any](list []*E, nameOf func(*E) string, s span) (i, j int) {
+	i = sort.Search(len(list), func(i int) bool { return nameOf(list[i]) >= s.from })
+	if s.before == "" {
+		return i, len(list)
+	}
+	return i, sort.Search(len(list), func(i int) bool { return nameOf(list[i]) >= s.before })
+}
+
+// beginnings returns the spans of the names that a value can be the beginning of, in order. It may end in the middle of an
+// escape: then each byte whose escape begins like that can follow.
+func beginnings(value string) []span {
+	i := max(strings.LastIndexByte(value, '%'), 0)
+	before, half := unescape(value[:i]), value[i:]
+	var digit byte
+	switch known := true; {
+	case half == "%":
+		digit = anyDigit
+	case len(half) == len("%X") && half[0] == '%':
+		if digit, known = unhex(half[1]); known {
+			break
+		}
+		fallthrough
+	default:
+		return []span{spanOf(unescape(value))}
+	}
+	var spans []span
+	for c := range 256 {
+		first := byte(c) >> 4
+		switch {
+		case !literal[c] && (digit == anyDigit || digit == first):
+			spans = append(spans, spanOf(before+string([]byte{byte(c)})))
+		case c == '%':
+			spans = append(spans, spanOf(before+half))
+		}
+	}
+	return spans
+}
+
+const anyDigit = 0xFF

@@ -220,6 +220,13 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// written is what was written so far.
+func (s *sink) written() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data
+}
+
 func (s *sink) lastWrite() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

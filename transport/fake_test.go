@@ -147,6 +147,13 @@ func (c *fakeCatalogue) busy() int {
 	return c.running
 }
 
+// atOnce is how many reads have had their memory at a time.
+func (c *fakeCatalogue) atOnce() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.most
+}
+
 func (c *fakeCatalogue) Templates() []mcp.ResourceTemplate {
 	return []mcp.ResourceTemplate{{URITemplate: "test://top/{+path}", Name: "root", Title: "Root", Description: "any file"}}
 }

@@ -135,6 +135,29 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
+// BenchmarkNextThatNames tells one stream of so many changes beneath its URI.
+func BenchmarkNextThatNames(b *testing.B) {
+	for _, changes := range []int{1, 64, 1_000} {
+		b.Run(fmt.Sprint("changes=", changes), func(b *testing.B) {
+			h := listen.NewHub(&listen.Options{UpdateInterval: -1, ChangedMeta: changedMeta})
+			s := open(b, h, `1`, uris("file:///srv/project"), &counter{})
+			drain(b, s, time.Now())
+			var change listen.Change
+			for i := range changes {
+				change.Keys = append(change.Keys, fmt.Sprintf("file:///srv/project/docs/guide/%04d.md", i))
+			}
+			now, buf := time.Now(), []byte(nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				h.Publish(change)
+				if buf, _ = s.Next(buf[:0], now); buf == nil {
+					b.Fatal("nothing to say")
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkNextOfMany pulls from a stream that owes 10,000 URIs.
 func BenchmarkNextOfMany(b *testing.B) {
 	h := listen.NewHub(&listen.Options{UpdateInterval: -1})

@@ -79,25 +79,47 @@ func appendFilter(dst []byte, f *Filter) []byte {
 	return append(dst, '}')
 }
 
-// appendChange encodes the notification of a change, untagged if id is empty.
-func appendChange(dst []byte, id string, k kind, uri string) []byte {
+// appendChange encodes the notification of a change, untagged if id is empty. changedMember opens the array of what it
+// names.
+func appendChange(dst []byte, id string, m message, changedMember string) []byte {
 	if id == "" {
 		dst = append(dst, `{"jsonrpc":"2.0","method":"`...)
-		dst = append(dst, methods[k]...)
-		if k != updated {
+		dst = append(dst, methods[m.kind]...)
+		if m.kind != updated {
 			return append(dst, `"}`...)
 		}
-		dst = append(dst, `","params":{"uri":`...)
+		dst = append(dst, `","params":{`...)
+		if len(m.named) > 0 {
+			dst = append(dst, `"_meta":{`...)
+			dst = appendNamed(dst, changedMember, m.named)
+			dst = append(dst, `},`...)
+		}
 	} else {
-		dst = append(dst, heads[k]...)
+		dst = append(dst, heads[m.kind]...)
 		dst = append(dst, id...)
-		if k != updated {
+		if m.kind != updated {
 			return append(dst, `}}}`...)
 		}
-		dst = append(dst, `},"uri":`...)
+		if len(m.named) > 0 {
+			dst = append(dst, ',')
+			dst = appendNamed(dst, changedMember, m.named)
+		}
+		dst = append(dst, `},`...)
 	}
-	dst = jsonrpc.AppendString(dst, uri)
+	dst = append(dst, `"uri":`...)
+	dst = jsonrpc.AppendString(dst, m.uri)
 	return append(dst, `}}`...)
+}
+
+func appendNamed(dst []byte, changedMember string, keys []string) []byte {
+	dst = append(dst, changedMember...)
+	for i, key := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(dst, key)
+	}
+	return append(dst, ']')
 }
 
 // appendResult encodes the answer to the listen request, which ends the subscription in good order ("Graceful

@@ -39,6 +39,7 @@ type message struct {
 const (
 	subscriptionID = "io.modelcontextprotocol/subscriptionId"
 	serverInfo     = "io.modelcontextprotocol/serverInfo"
+	changedMeta    = "test/changed" // for Options.ChangedMeta
 
 	methodAck     = "notifications/subscriptions/acknowledged"
 	methodUpdated = "notifications/resources/updated"
@@ -59,6 +60,14 @@ func (m message) said() string {
 	default:
 		return m.Method
 	}
+}
+
+// named is what an updated names, nil if it names nothing.
+func (m message) named() (keys []string, err error) {
+	if raw, ok := m.Params.Meta[changedMeta]; ok {
+		err = json.Unmarshal(raw, &keys)
+	}
+	return keys, err
 }
 
 func decode(t testing.TB, frame []byte) message {

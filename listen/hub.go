@@ -26,6 +26,10 @@ type Options struct {
 	ListInterval time.Duration
 	// MaxStreams is how many streams may be open at once. Zero: 65,536. Negative: any number.
 	MaxStreams int
+	// ChangedMeta is the key of the _meta of an updated under which it names what changed beneath its URI since the
+	// message before: an array of keys as they were published, sorted. It is left out if nothing did, or more than 64.
+	// It begins with a prefix of the program's own (basic/index, "_meta"). Empty: none names anything.
+	ChangedMeta string
 }
 
 // Sub is a subscription to one key. Several Subs with one URI are one subscription that several keys trigger.
@@ -36,10 +40,12 @@ type Sub struct {
 
 // Change is what an event source found changed.
 type Change struct {
-	Keys    []string // what was changed, added or removed
-	List    bool     // the list of resources changed
-	Tools   bool     // the list of tools changed
-	Prompts bool     // the list of prompts changed
+	// Keys are what was changed, added or removed. One of them may end in "/", to say that it is a container: it is matched
+	// without that, and named with it.
+	Keys    []string
+	List    bool // the list of resources changed
+	Tools   bool // the list of tools changed
+	Prompts bool // the list of prompts changed
 }
 
 // Hub knows which stream wants which change. Make one with [NewHub].
@@ -48,6 +54,7 @@ type Hub struct {
 	updateInterval time.Duration
 	listInterval   time.Duration
 	maxStreams     int
+	changedMember  string // opens the array in the _meta of an updated, empty if there is none
 
 	// mu guards what follows and the links of all entries. It is taken before a Stream.mu, never after, and never held
 	// across a call out of this package.
@@ -64,11 +71,16 @@ func NewHub(opts *Options) *Hub {
 	if opts != nil {
 		o = *opts
 	}
+	var changedMember string
+	if o.ChangedMeta != "" {
+		changedMember = string(jsonrpc.AppendString(nil, o.ChangedMeta)) + ":["
+	}
 	return &Hub{
 		epoch:          time.Now(),
 		updateInterval: orDefault(o.UpdateInterval, 50*time.Millisecond),
 		listInterval:   orDefault(o.ListInterval, 500*time.Millisecond),
 		maxStreams:     orDefault(o.MaxStreams, 65_536),
+		changedMember:  changedMember,
 		index:          newIndex(),
 	}
 }
@@ -89,13 +101,17 @@ func (h *Hub) Publish(c Change) {
 	for k, changed := range [kinds]bool{resourcesList: c.List, toolsList: c.Tools, promptsList: c.Prompts} {
 		if changed {
 			h.mu.RLock()
-			woken = h.index.lists[k].markAll(woken)
+			woken = h.index.lists[k].markAll("", woken)
 			h.mu.RUnlock()
 		}
 	}
 	for _, key := range c.Keys {
+		named := ""
+		if h.changedMember != "" {
+			named = key
+		}
 		h.mu.RLock()
-		woken = h.index.markKey(key, woken)
+		woken = h.index.markKey(key, named, woken)
 		h.mu.RUnlock()
 	}
 	// Only now, so that a carrier finds together what changed together.

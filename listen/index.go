@@ -54,19 +54,25 @@ func (x *index) unlink(it *item) {
 	}
 }
 
-// markKey marks what a change of key dirties and appends the streams to be woken.
-func (x *index) markKey(key string, woken []*Stream) []*Stream {
-	woken = x.keys[key].markAll(woken)
-	for end := strings.LastIndexByte(key, '/'); end >= 0; end = strings.LastIndexByte(key[:end], '/') {
-		woken = x.keys[key[:end]].markAll(woken)
+// markKey marks what a change of key dirties and appends the streams to be woken. named is how the change is named to
+// those that asked for an ancestor, empty if it is not.
+func (x *index) markKey(key, named string, woken []*Stream) []*Stream {
+	woken = x.keys[key].markAll("", woken)
+	end := strings.LastIndexByte(key, '/')
+	if end >= 0 && end == len(key)-1 { // a container, by the key it is asked for
+		woken = x.keys[key[:end]].markAll("", woken)
+		end = strings.LastIndexByte(key[:end], '/')
+	}
+	for ; end >= 0; end = strings.LastIndexByte(key[:end], '/') {
+		woken = x.keys[key[:end]].markAll(named, woken)
 	}
 	return woken
 }
 
 // markAll marks the items of e and all entries after it and appends the streams to be woken.
-func (e *entry) markAll(woken []*Stream) []*Stream {
+func (e *entry) markAll(named string, woken []*Stream) []*Stream {
 	for ; e != nil; e = e.next {
-		if s := e.item.stream; s.mark(e.item) {
+		if s := e.item.stream; s.mark(e.item, named) {
 			woken = append(woken, s)
 		}
 	}

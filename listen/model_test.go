@@ -3,7 +3,9 @@ package listen_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,8 @@ type modelStream struct {
 	keys map[string]map[string]bool // URI or method -> keys that trigger it
 	owed map[string]bool
 	last map[string]time.Time // when it was last said
+	// beneath is what changed beneath a URI since it was last said.
+	beneath map[string]map[string]bool
 
 	ack, legacy, completing, result, over bool
 
@@ -75,14 +79,44 @@ func (m *modelStream) due(what string) time.Time {
 }
 
 func (m *modelStream) publish(changed string) {
+	if m.completing || m.over {
+		return
+	}
 	for what, keys := range m.keys {
 		for key := range keys {
-			if (key == changed || strings.HasPrefix(changed, key+"/")) && !m.owed[what] && !m.completing && !m.over {
+			if beneath(key, changed) {
+				if m.beneath[what] == nil {
+					m.beneath[what] = map[string]bool{}
+				}
+				m.beneath[what][changed] = true
+			} else if key != strings.TrimSuffix(changed, "/") {
+				continue
+			}
+			if !m.owed[what] {
 				m.owed[what] = true
 				m.wakeIf(m.due(what).Before(m.until))
 			}
 		}
 	}
+}
+
+// beneath reports whether changed is beneath key.
+func beneath(key, changed string) bool {
+	rest, ok := strings.CutPrefix(changed, key+"/")
+	return ok && rest != ""
+}
+
+// checkNamed checks what the message for a URI names.
+func (m *modelStream) checkNamed(msg message, said string) {
+	named, err := msg.named()
+	want := slices.Sorted(maps.Keys(m.beneath[said]))
+	if len(want) > 64 {
+		want = nil
+	}
+	if err != nil || !slices.Equal(named, want) || (named == nil) != (want == nil) {
+		m.t.Errorf("stream %s: %s names %q, %v, want %q", m.tag, said, named, err, want)
+	}
+	delete(m.beneath, said)
 }
 
 func (m *modelStream) wakeIf(earlier bool) {
@@ -126,6 +160,7 @@ func (m *modelStream) pull(now time.Time) {
 	case m.due(said).After(now) && !m.completing:
 		m.t.Errorf("stream %s says %s %v early", m.tag, frame, m.due(said).Sub(now))
 	default:
+		m.checkNamed(msg, said)
 		delete(m.owed, said)
 		m.last[said] = now
 	}
@@ -174,11 +209,12 @@ func (m *modelStream) remove(uri string) {
 	delete(m.keys, uri)
 	delete(m.owed, uri)
 	delete(m.last, uri)
+	delete(m.beneath, uri)
 }
 
 func runModel(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
-	h := listen.NewHub(&listen.Options{UpdateInterval: modelUpdateInterval, ListInterval: modelListInterval})
+	h := listen.NewHub(&listen.Options{UpdateInterval: modelUpdateInterval, ListInterval: modelListInterval, ChangedMeta: changedMeta})
 	now := time.Now()
 	var all []*modelStream
 	key := func() string { return modelKeys[r.IntN(len(modelKeys))] }
@@ -249,7 +285,10 @@ func settle(t *testing.T, h *listen.Hub, all []*modelStream, now time.Time) {
 }
 
 func openModel(t *testing.T, h *listen.Hub, r *rand.Rand, n int, sub func() listen.Sub) *modelStream {
-	m := &modelStream{t: t, keys: map[string]map[string]bool{}, owed: map[string]bool{}, last: map[string]time.Time{}}
+	m := &modelStream{
+		t: t, keys: map[string]map[string]bool{}, owed: map[string]bool{}, last: map[string]time.Time{},
+		beneath: map[string]map[string]bool{},
+	}
 	var f listen.Filter
 	lists := []*bool{&f.ResourcesListChanged, &f.ToolsListChanged, &f.PromptsListChanged}
 	for i, method := range []string{methodList, methodTools, methodPrompts} {
@@ -287,7 +326,12 @@ func openModel(t *testing.T, h *listen.Hub, r *rand.Rand, n int, sub func() list
 func publishModel(h *listen.Hub, r *rand.Rand, all []*modelStream, key func() string) {
 	c := listen.Change{List: r.IntN(4) == 0, Tools: r.IntN(8) == 0, Prompts: r.IntN(8) == 0}
 	for range r.IntN(4) {
-		c.Keys = append(c.Keys, key())
+		c.Keys = append(c.Keys, key()+[]string{"", "", "/"}[r.IntN(3)])
+	}
+	if r.IntN(8) == 0 { // as many as one message names, or some more
+		for range 1 + r.IntN(80) {
+			c.Keys = append(c.Keys, fmt.Sprintf("%s/%d", key(), r.IntN(100)))
+		}
 	}
 	h.Publish(c)
 	changed := c.Keys

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type client struct {
 
 	opened    int64            // the clock when Open returned
 	said      map[string]int64 // the clock before the pull that said it
+	named     map[string]int64 // the same of a key named for a URI, joined by a space
 	messages  int              // how many were said
 	cancelled atomic.Bool
 }
@@ -58,6 +60,9 @@ func (c *client) run(s *listen.Stream, cancelAfter int) error {
 			}
 			c.messages++
 			c.said[m.said()] = now
+			if err := c.name(m, now); err != nil {
+				return err
+			}
 			if c.messages == cancelAfter {
 				s.Cancel()
 				c.cancelled.Store(true)
@@ -74,8 +79,26 @@ func (c *client) run(s *listen.Stream, cancelAfter int) error {
 	}
 }
 
+// name notes what a message names, for each URI.
+func (c *client) name(m message, now int64) error {
+	keys, err := m.named()
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if !beneath(m.said(), key) {
+			return fmt.Errorf("%s names %s", m.said(), key)
+		}
+		if slices.Contains(keys[:i], key) {
+			return fmt.Errorf("%s names %s twice in %q", m.said(), key, keys)
+		}
+		c.named[m.said()+" "+key] = now
+	}
+	return nil
+}
+
 // TestLastNotificationFollowsTheLastPublish has many publishers, openers and cancellers at once. When all is quiet,
-// each stream that lives has said each of its URIs after the last Publish for it began.
+// each stream that lives has said each of its URIs after the last Publish for it began, and named what was beneath.
 func TestLastNotificationFollowsTheLastPublish(t *testing.T) {
 	for _, seed := range seeds(3) {
 		synctest.Test(t, func(t *testing.T) { storm(t, seed) })
@@ -96,7 +119,7 @@ func storm(t *testing.T, seed uint64) {
 		work      sync.WaitGroup
 		pullers   sync.WaitGroup
 	)
-	h := listen.NewHub(nil)
+	h := listen.NewHub(&listen.Options{ChangedMeta: changedMeta})
 	for p := range publishers {
 		work.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(p)))
@@ -118,7 +141,7 @@ func storm(t *testing.T, seed uint64) {
 		work.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(publishers+o)))
 			for i := range streamsEach {
-				c := &client{clock: &clock, woken: make(chan struct{}, 1), said: map[string]int64{}}
+				c := &client{clock: &clock, woken: make(chan struct{}, 1), said: map[string]int64{}, named: map[string]int64{}}
 				var subs []listen.Sub
 				for range 1 + r.IntN(4) {
 					key := modelKeys[r.IntN(len(modelKeys))]
@@ -172,6 +195,9 @@ func (c *client) check(t *testing.T, published map[string]int64) {
 		for key, at := range published {
 			if (key == uri || strings.HasPrefix(key, uri+"/")) && !c.cancelled.Load() && at > c.opened && c.said[uri] < at {
 				t.Errorf("%s changed at %d, the stream opened at %d has said %s at %d", key, at, c.opened, uri, c.said[uri])
+			}
+			if beneath(uri, key) && !c.cancelled.Load() && at > c.opened && c.named[uri+" "+key] < at {
+				t.Errorf("%s changed at %d, the stream opened at %d has named it for %s at %d", key, at, c.opened, uri, c.named[uri+" "+key])
 			}
 		}
 	}

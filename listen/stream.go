@@ -81,7 +81,7 @@ func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Durati
 	case result:
 		return appendResult(dst, s.id, s.info), 0
 	default:
-		return appendChange(dst, s.id, m.kind, m.uri), 0
+		return appendChange(dst, s.id, m, s.hub.changedMember), 0
 	}
 }
 
@@ -89,6 +89,7 @@ func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Durati
 type message struct {
 	kind  kind
 	uri   string        // of updated
+	named []string      // of updated: what changed beneath uri
 	ack   *Filter       // of acknowledged
 	wait  time.Duration // of nothing
 	items []*item       // of ended: what is still in the index
@@ -113,7 +114,9 @@ func (s *Stream) nextLocked(now moment) message {
 		if len(s.dirty) == 0 && cap(s.dirty) > 16 {
 			s.dirty = nil
 		}
-		return message{kind: it.kind, uri: it.uri}
+		named := it.changed.named()
+		it.changed = nil
+		return message{kind: it.kind, uri: it.uri, named: named}
 	case !s.completing:
 		s.asked = never
 		return message{kind: nothing}
@@ -125,11 +128,18 @@ func (s *Stream) nextLocked(now moment) message {
 	}
 }
 
-// mark makes an item dirty and reports whether the carrier is to be woken.
-func (s *Stream) mark(it *item) (wake bool) {
+// mark makes an item dirty and reports whether the carrier is to be woken. named is what the item's message names of the
+// change, empty if nothing.
+func (s *Stream) mark(it *item, named string) (wake bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.completing || s.over || it.slot >= 0 {
+	if s.completing || s.over {
+		return false
+	}
+	if named != "" {
+		it.changed = it.changed.add(named)
+	}
+	if it.slot >= 0 {
 		return false
 	}
 	s.turns++

@@ -11,7 +11,9 @@ type item struct {
 	turn uint64 // orders what is due at the same moment
 	slot int    // place in Stream.dirty, -1 while clean
 	pos  int    // place in Stream.items
-	kind kind
+	// changed is what the next message names, nil while clean and when it names nothing.
+	changed *changes
+	kind    kind
 }
 
 func (it *item) addKey(e *entry, key string) {

@@ -24,8 +24,11 @@ type fakeCatalogue struct {
 	contents map[string]mcp.Contents
 	failures map[string]error
 	pages    map[string]mcp.ResourcePage // by cursor, "first" is the first
+	// completions are what a value can become.
+	completions map[string]mcp.Completion
 
-	// block delays reads of a URI until the channel is closed; deaf ones do not heed their context.
+	// block delays reads of a URI, and completions of a value, until the channel is closed; deaf reads do not heed their
+	// context.
 	block map[string]chan struct{}
 	deaf  bool
 	// linger is how long a blocked read goes on after its context has ended.
@@ -64,6 +67,10 @@ func newFakeCatalogue() *fakeCatalogue {
 				NextCursor: "p2",
 			},
 			"p2": {Resources: []mcp.Resource{{URI: "test://top/b.png", Name: "b.png", MIMEType: "image/png", Size: 5}}},
+		},
+		completions: map[string]mcp.Completion{
+			"":   {Values: []string{"a.md", "b.png", "empty"}, Total: 3},
+			"a%": {Values: []string{"a%20\"b\"/", "a%C3%A9"}, Total: 200, HasMore: true},
 		},
 		block: map[string]chan struct{}{},
 	}
@@ -140,8 +147,29 @@ func (c *fakeCatalogue) busy() int {
 	return c.running
 }
 
+// atOnce is how many reads have had their memory at a time.
+func (c *fakeCatalogue) atOnce() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.most
+}
+
 func (c *fakeCatalogue) Templates() []mcp.ResourceTemplate {
 	return []mcp.ResourceTemplate{{URITemplate: "test://top/{+path}", Name: "root", Title: "Root", Description: "any file"}}
+}
+
+func (c *fakeCatalogue) Complete(ctx context.Context, template, value string) (mcp.Completion, error) {
+	if template != c.Templates()[0].URITemplate {
+		return mcp.Completion{}, fmt.Errorf("complete: %w", mcp.ErrUnknownTemplate)
+	}
+	if gate, ok := c.block[value]; ok {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return mcp.Completion{}, ctx.Err()
+		}
+	}
+	return c.completions[value], nil
 }
 
 func (c *fakeCatalogue) Resolve(uri string) ([]string, error) {
@@ -250,11 +278,15 @@ func serveWith(t *testing.T, opts *Options, cat func() *fakeCatalogue, f func(t 
 }
 
 func connect(t *testing.T, opts *Options, cat *fakeCatalogue) *client {
+	return connectTo(t, opts, cat, listen.NewHub(nil))
+}
+
+func connectTo(t *testing.T, opts *Options, cat *fakeCatalogue, hub *listen.Hub) *client {
 	in, w := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	c := &client{
 		t: t, cat: cat, in: w, out: &sink{}, stop: stop, done: make(chan error, 1),
-		hub: listen.NewHub(nil),
+		hub: hub,
 	}
 	s := NewServer(cat, c.hub, opts)
 	c.mem = s.mem

@@ -36,6 +36,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		writeErr = p.leave(ctx.Done(), abandon, written)
 	case writeErr = <-written:
 		p.flee(abandon, fleeGrace)
+		select {
+		case readErr = <-p.ended: // at the end of input the last answer may be written before anybody has looked
+		default:
+		}
 	}
 	if writeErr != nil && !isClosed(writeErr) {
 		return fmt.Errorf("write output: %w", writeErr)

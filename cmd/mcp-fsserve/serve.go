@@ -17,6 +17,10 @@ import (
 // watchingMessage is logged when every directory is watched and what happened before that has been found.
 const watchingMessage = "the directory is watched"
 
+// changedMeta is the key of _meta under which the notification for a directory names what changed beneath it. Its prefix is
+// the project's own ("reverse DNS notation", 2026-07-28, basic/index, "_meta").
+const changedMeta = "io.github.mcp-fsserve/changed"
+
 // config is what to serve.
 type config struct {
 	dir      string // absolute
@@ -50,7 +54,7 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 		return err
 	}
 	log.Info("serving", "dir", cfg.dir)
-	hub := listen.NewHub(nil)
+	hub := listen.NewHub(&listen.Options{ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
 	server := transport.NewServer(resources.NewCatalogue(cfg.paging(), root), hub, &transport.Options{Info: info, Logger: log})
 

@@ -112,6 +112,7 @@ func (c *mcpGo) watch(ctx context.Context, uris ...string) error {
 		if !slices.Contains(uris, uri) {
 			var request mcp.UnsubscribeRequest
 			request.Params.URI = uri
+			//lint:ignore SA1019 the older revisions have no other way
 			if err := c.Unsubscribe(ctx, request); err != nil {
 				return err
 			}
@@ -121,6 +122,7 @@ func (c *mcpGo) watch(ctx context.Context, uris ...string) error {
 		if !slices.Contains(c.watched, uri) {
 			var request mcp.SubscribeRequest
 			request.Params.URI = uri
+			//lint:ignore SA1019 the older revisions have no other way
 			if err := c.Subscribe(ctx, request); err != nil {
 				return err
 			}

@@ -47,6 +47,7 @@ func walk(ctx context.Context, t *testing.T, open open, version string) {
 	w.must(w.client.close())
 	said := w.wire.checkEnd(ctx, t)
 	checkAnswers(t, said)
+	checkRefusals(t, version, said)
 	checkPages(t, said)
 	if version == modern {
 		checkModern(t, version, said)

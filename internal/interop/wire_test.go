@@ -220,9 +220,6 @@ func (w *wire) checkEnd(ctx context.Context, t *testing.T) []entry {
 		if e.From == "stderr" {
 			t.Errorf("the server wrote to standard error: %s", e.Line)
 		}
-		if e.Error != nil && !strings.Contains(e.Error.Message, "resource not found") {
-			t.Errorf("the server refused something: %s", e.Line)
-		}
 	}
 	return said
 }
@@ -252,6 +249,28 @@ func checkAnswers(t *testing.T, said []entry) {
 		case n != 1:
 			t.Errorf("%d answers to %s", n, e.Line)
 		}
+	}
+}
+
+// checkRefusals checks that the one read of what is not there was refused, as version demands, and nothing else.
+func checkRefusals(t *testing.T, version string, said []entry) {
+	t.Helper()
+	want := -32002
+	if version == modern {
+		want = -32602
+	}
+	refused := 0
+	for _, e := range said {
+		if e.Error == nil {
+			continue
+		}
+		refused++
+		if e.Error.Code != want || !strings.Contains(e.Error.Message, "resource not found") {
+			t.Errorf("the server refused something: %s", e.Line)
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d requests were refused, want the read of what is not there", refused)
 	}
 }
 

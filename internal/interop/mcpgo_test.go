@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -39,7 +40,7 @@ func openMCPGo(ctx context.Context, version string, command []string, heard func
 	request.Params.ProtocolVersion = version
 	request.Params.ClientInfo = mcp.Implementation{Name: "interop", Version: "1"}
 	if _, err := c.Initialize(ctx, request); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.close())
 	}
 	// What is on the list is told without asking before the 2026-07-28 revision.
 	return c, c.watch(ctx)

@@ -33,6 +33,7 @@ func walk(ctx context.Context, t *testing.T, open open, version string) {
 	var err error
 	w.client, err = open(ctx, version, []string{witness, w.wire.socket, program, w.root}, w.heard.add, log)
 	w.must(err)
+	t.Cleanup(func() { _ = w.client.close() }) // or the server would outlive a test that fails
 	if got := w.client.version(); got != version {
 		t.Fatalf("negotiated %s, want %s", got, version)
 	}

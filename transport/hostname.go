@@ -116,7 +116,7 @@ func parseAllowedHost(s string) (string, error) {
 		return "", errors.New("is a URL, want the name or the address in it")
 	case strings.Contains(s, "*"):
 		return "", errors.New("is a pattern, want each name by itself")
-	case port != "":
+	case ok && port != "":
 		return "", errors.New("has a port, want the name or the address alone: every port will do")
 	case !isASCII(s):
 		return "", errors.New("is not ASCII, want the name as browsers send it: xn--…")

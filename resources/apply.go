@@ -114,6 +114,9 @@ func (a *apply) tally(rel string, by int) {
 // ignoreFiles has the watcher walk again wherever an ignore file was written, even if it says now what the index knew: it
 // may have said something else in between, and Skip may have gone by that.
 func (a *apply) ignoreFiles() {
+	if a.root.noIgnore {
+		return
+	}
 	a.hints.each("", func(rel string, h *hint) {
 		for _, name := range ignoreNames {
 			if h.saysOf(name, watcher.Content|watcher.Structure) {
@@ -127,12 +130,12 @@ func (a *apply) ignoreFiles() {
 func (a *apply) visit(d *dir, path string, h *hint) {
 	if h.rescan || h.evidence&(watcher.Content|watcher.Structure) != 0 ||
 		h.evidence != 0 && a.readableNow(d, path) == d.closed {
-		a.relist(d, path, h, d.above(), true)
+		a.relist(d, path, h, a.root.above(d), true)
 		return
 	}
 	if h.sub[ignoreNames[0]] != nil || h.sub[ignoreNames[1]] != nil {
 		if a.rulesDiffer(d, path, h) {
-			a.relist(d, path, h, d.above(), false)
+			a.relist(d, path, h, a.root.above(d), false)
 			return
 		}
 	}
@@ -143,10 +146,10 @@ func (a *apply) visit(d *dir, path string, h *hint) {
 	a.commitEdit(d, &e)
 }
 
-// above returns the scope in force in the parent.
-func (d *dir) above() *scope {
+// above returns the scope in force in the parent of d.
+func (r *Root) above(d *dir) *scope {
 	if d.parent == nil {
-		return nil
+		return r.outermost
 	}
 	return d.parent.in
 }
@@ -170,12 +173,12 @@ func (a *apply) rulesDiffer(d *dir, path string, h *hint) bool {
 		}
 		return false
 	}
-	return d.above().own(path, a.rules(d, path, found, h), d.in) != d.in
+	return a.root.above(d).own(path, a.rules(d, path, found, h), d.in) != d.in
 }
 
 // rules returns the text of the ignore files of d. One that is away keeps its rules until the second look: it may be away
 // for a moment only, and what it hides must not be shown for that.
-func (a *apply) rules(d *dir, path string, found ignoreFiles, h *hint) [len(ignoreNames)]string {
+func (a *apply) rules(d *dir, path string, found ignoreFiles, h *hint) rawRules {
 	for i, was := range d.in.rawOf(path) {
 		if name := ignoreNames[i]; was != "" && found.absent[i] && a.unsettled(join(path, name), h.sub[name]) {
 			found.raw[i] = was

@@ -13,7 +13,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 	entries, in, err := a.scan(d, path, h, above)
 	if err != nil && passing(err) {
 		a.postpone(path, h, err)
-		if above == d.above() {
+		if above == a.root.above(d) {
 			return
 		}
 		// what the rules above hide now must go at once; the rest stays as it was
@@ -23,7 +23,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 		d.closed = closed
 		a.concern(path, hint{})
 	}
-	if in != d.in && above == d.above() {
+	if in != d.in && above == a.root.above(d) {
 		a.rewalk = append(a.rewalk, path)
 	}
 	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, files: d.files, dirs: d.dirs}
@@ -39,7 +39,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 func (a *apply) scan(d *dir, path string, h *hint, above *scope) ([]entry, *scope, error) {
 	list, found, err := a.root.readAll(path)
 	if err != nil {
-		return nil, above, err
+		return nil, above.own(path, noRules, d.in), err
 	}
 	in := above.own(path, a.rules(d, path, found, h), d.in)
 	return visible(list, path, in), in, nil

@@ -137,7 +137,7 @@ func (c *Catalogue) Templates() []mcp.ResourceTemplate {
 func (c *Catalogue) Resolve(uri string) (keys []string, err error) {
 	for _, r := range c.roots {
 		for _, rd := range r.base.parse(uri) {
-			if neverShown(rd.rel) {
+			if r.neverShown(rd.rel) {
 				continue
 			}
 			if key := r.base.key(rd.rel); !slices.Contains(keys, key) {

@@ -18,6 +18,7 @@ var secrets = compileSecrets(
 )
 
 type secret struct {
+	text           string
 	prefix, suffix string
 	open           bool // anything may stand between them
 }
@@ -25,24 +26,26 @@ type secret struct {
 func compileSecrets(patterns ...string) []secret {
 	out := make([]secret, len(patterns))
 	for i, p := range patterns {
+		out[i].text = p
 		out[i].prefix, out[i].suffix, out[i].open = strings.Cut(p, "*")
 	}
 	return out
 }
 
-// secretName reports whether name is a credential's, without regard to case: on a folding disk ID_RSA is id_rsa.
-func secretName(name string) bool {
+// secretName returns the pattern by which name is a credential's, "" if it is none. Case does not count: on a folding disk
+// ID_RSA is id_rsa.
+func secretName(name string) string {
 	name = strings.ToLower(name)
 	for i := range secrets {
 		s := &secrets[i]
 		if !s.open {
 			if name == s.prefix {
-				return true
+				return s.text
 			}
 		} else if len(name) >= len(s.prefix)+len(s.suffix) &&
 			strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name, s.suffix) {
-			return true
+			return s.text
 		}
 	}
-	return false
+	return ""
 }

@@ -11,20 +11,28 @@ var ignoreNames = [...]string{".gitignore", ".mcpignore"}
 
 func isIgnoreName(name string) bool { return name == ignoreNames[0] || name == ignoreNames[1] }
 
-// scope is the ignore files in force in a directory: its own, then those of the directories above it. A directory without
-// ignore files shares the scope of its parent. Immutable.
+// rawRules is the text of the ignore files of a directory.
+type rawRules = [len(ignoreNames)]string
+
+var noRules rawRules
+
+// scope is what is in force in a directory: its own ignore files, then those of the directories above it, and the selection. A
+// directory without ignore files that stands to the selection as its parent does shares the parent's scope. Immutable.
 type scope struct {
 	parent *scope // nil at the outermost
 	dir    string // whose ignore files these are
-	raw    [len(ignoreNames)]string
+	raw    rawRules
 	rules  []rule
+
+	sel      *selection // the same in all of a root; nil for the defaults
+	standing standing   // of dir
 }
 
 // rule is one line of an ignore file.
 type rule struct {
 	file     string // path of the ignore file below the root
 	line     int    // from 1
-	text     string // as written
+	text     string // as written; "" for what stands for a file that cannot be read
 	negated  bool
 	dirOnly  bool
 	anchored bool          // matched against the path below its directory, not against the base name
@@ -32,20 +40,31 @@ type rule struct {
 	pattern  *glob.Pattern // see translate
 }
 
-// own returns the scope of dir when its ignore files hold raw: old again, if that is the same, so that equal pointers mean
-// equal rules.
-func (s *scope) own(dir string, raw [len(ignoreNames)]string, old *scope) *scope {
+// own returns the scope of dir, below that of its parent, when its ignore files hold raw: old again, if that is the same, so
+// that equal pointers mean equal rules.
+func (s *scope) own(dir string, raw rawRules, old *scope) *scope {
 	if old != nil && old.parent == s && old.dir == dir && old.raw == raw {
 		return old
 	}
-	out := &scope{parent: s, dir: dir, raw: raw}
-	for i, text := range raw {
-		out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
+	out := scope{parent: s, dir: dir, raw: raw}
+	differs := false
+	if s != nil {
+		out.sel, out.standing = s.sel, s.standing
 	}
-	if len(out.rules) == 0 {
+	if out.sel != nil && dir != "" {
+		above, name := split(dir)
+		_, out.standing = s.choose(above, name, true)
+		differs = out.standing != s.standing
+	}
+	if raw != noRules {
+		for i, text := range raw {
+			out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
+		}
+	}
+	if len(out.rules) == 0 && !differs {
 		return s
 	}
-	return out
+	return &out
 }
 
 // match returns the rule that decides about the entry name of dir, nil if none speaks of it. The last match wins, and the

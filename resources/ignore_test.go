@@ -69,7 +69,7 @@ func TestIgnoreRules(t *testing.T) {
 		{"\n \n/\n!\n", "", "a"},
 		{"a\x00b", "a", "b"},
 	} {
-		s := (*scope)(nil).own("", [2]string{c.file, ""}, nil)
+		s := (*scope)(nil).own("", rawRules{c.file, ""}, nil)
 		for _, p := range strings.Fields(c.ignored) {
 			p = strings.ReplaceAll(p, "\\", map[bool]string{true: " ", false: "\\"}[c.file == "a\\ "])
 			if path, isDir := strings.CutSuffix(p, "/"); !ignoredBy(s, path, isDir) {
@@ -153,8 +153,8 @@ func FuzzIgnoreAgainstGit(f *testing.F) {
 		for p := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 			want = append(want, string(p))
 		}
-		root := (*scope)(nil).own("", [2]string{outer, ""}, nil)
-		sub := root.own("c", [2]string{inner, ""}, nil)
+		root := (*scope)(nil).own("", rawRules{outer, ""}, nil)
+		sub := root.own("c", rawRules{inner, ""}, nil)
 		for _, p := range oraclePaths {
 			path, isDir := strings.CutSuffix(p, "/")
 			s := root

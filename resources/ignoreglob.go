@@ -26,6 +26,8 @@ type translation struct {
 	i     int
 	start bool // at the start of a segment
 	out   strings.Builder
+
+	unknown string // the name of a class that there is not
 }
 
 func (t *translation) step() bool {
@@ -130,7 +132,10 @@ func (t *translation) member(set *byteSet, prev byte) (start byte, ok bool) {
 		t.i++
 		name, closed := t.posix()
 		if name != "" {
-			return 0, set.addPosix(name[1:])
+			if ok = set.addPosix(name[1:]); !ok {
+				t.unknown = name[1:]
+			}
+			return 0, ok
 		}
 		set[c] = true
 		return c, closed

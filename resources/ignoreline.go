@@ -5,6 +5,7 @@ import "strings"
 // parseIgnore reads an ignore file as git does: a byte order mark, CRLF and trailing spaces are not part of a line, a
 // backslash keeps what follows it. A line that can never match gives no rule; a bad one never fails the file.
 func parseIgnore(file, text string) []rule {
+	unreadable := text == hideAll
 	var rules []rule
 	text = strings.TrimPrefix(text, "\ufeff")
 	n := 0
@@ -12,7 +13,9 @@ func parseIgnore(file, text string) []rule {
 		n++
 		line = strings.TrimSuffix(line, "\r")
 		if r, ok := parseLine(line); ok {
-			r.file, r.line, r.text = file, n, line
+			if r.file, r.line, r.text = file, n, line; unreadable {
+				r.text = "" // nobody wrote it
+			}
 			rules = append(rules, r)
 		}
 	}

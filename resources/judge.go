@@ -115,7 +115,7 @@ func sameRules(a, b *scope, dir string) bool {
 	return a.rawOf(dir) == b.rawOf(dir)
 }
 
-func (s *scope) rawOf(dir string) (raw [len(ignoreNames)]string) {
+func (s *scope) rawOf(dir string) (raw rawRules) {
 	if s != nil && s.dir == dir {
 		raw = s.raw
 	}

@@ -14,6 +14,13 @@ import (
 // errAbsent means that nothing is served at a path, whatever the cause.
 var errAbsent = errors.New("absent")
 
+// What is told of a link in an explanation. To a client it is absent.
+var (
+	errOutside   = errors.New("a link out of the root")
+	errLoop      = errors.New("a link to itself")
+	errOffLimits = errors.New("a link to what is hidden")
+)
+
 // errMoved means that what was opened is not what was looked at: something took its place in between, as when a file is saved
 // by renaming another one over it. Another look finds it.
 var errMoved = errors.New("replaced all the time, ask again")
@@ -121,8 +128,8 @@ func (r *Root) attemptOnce(rel string) (*spot, error) {
 	if err := s.follow(strings.Split(rel, "/")); err != nil {
 		return s, err
 	}
-	if s.links > 0 && secretPath(s.path()) {
-		return s, errAbsent
+	if s.links > 0 && r.offLimits(s.path()) {
+		return s, errOffLimits
 	}
 	return s, nil
 }
@@ -179,7 +186,7 @@ func (s *spot) follow(segments []string) error {
 func (s *spot) target(link string) ([]string, error) {
 	const most = 40 // links, as the kernel allows
 	if s.links++; s.links > most {
-		return nil, errAbsent
+		return nil, errLoop
 	}
 	text, err := s.in.Readlink(link)
 	if err != nil {
@@ -187,7 +194,7 @@ func (s *spot) target(link string) ([]string, error) {
 	}
 	text = filepath.ToSlash(text)
 	if strings.HasPrefix(text, "/") || filepath.VolumeName(text) != "" {
-		return nil, errAbsent
+		return nil, errOutside
 	}
 	return strings.Split(text, "/"), nil
 }
@@ -223,7 +230,7 @@ func (s *spot) enter(name string, seen fs.FileInfo) error {
 // leave goes to the parent, by walking down to it again: only one directory is held open at a time.
 func (s *spot) leave() error {
 	if len(s.dirs) == 0 {
-		return errAbsent // out of the root
+		return errOutside
 	}
 	down := s.dirs[:len(s.dirs)-1]
 	s.close()

@@ -23,7 +23,8 @@ var (
 // Options configure a Root. A nil *Options is the default.
 type Options struct {
 	Base    string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
-	Without []string     // paths below the root that are roots of their own: not served here, nothing in them watched
+	Select  *Selection   // default: what the defaults show
+	Without []string     // paths below the directory that are roots of their own: neither served nor watched here
 	MaxSize int64        // bytes of the largest content that is read; default 16 MiB
 	Logger  *slog.Logger // default: discard
 }
@@ -38,6 +39,10 @@ type Root struct {
 	who     *reader
 	disk    disk
 	reach   reach
+
+	outermost *scope // above that of the directory; nil for the defaults
+	targets   *scope // the same for where links lead
+	noIgnore  bool   // ignore files are not read
 
 	writer   sync.Mutex // serialises Load and Apply and is held during their I/O
 	complete bool       // the whole tree is loaded
@@ -89,11 +94,13 @@ func newRoot(path string, opts *Options) (*Root, error) {
 		log:      opts.Logger,
 		who:      self(),
 		disk:     disk{path: abs},
-		tree:     &dir{},
 		progress: make(chan struct{}),
 		early:    make(map[string]*stat),
 		loaded:   make(chan struct{}),
 	}
+	r.outermost, r.targets = opts.Select.outermost(opts.Without)
+	r.noIgnore = opts.Select != nil && opts.Select.NoIgnore
+	r.tree = &dir{in: r.outermost}
 	if r.maxSize <= 0 {
 		r.maxSize = 16 << 20
 	}

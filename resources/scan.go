@@ -70,7 +70,7 @@ func (r *Root) readDir(rel string, n int) ([]entry, error) {
 func (r *Root) scan(rel string, above *scope) ([]entry, *scope, error) {
 	list, found, err := r.readAll(rel)
 	if err != nil {
-		return nil, above, err
+		return nil, above.own(rel, noRules, nil), err
 	}
 	in := above.own(rel, found.raw, nil)
 	return visible(list, rel, in), in, nil
@@ -110,18 +110,22 @@ func findEntry(sorted []entry, name string) (entry, bool) {
 
 // ignoreFiles is what the ignore files of a directory hold.
 type ignoreFiles struct {
-	raw    [len(ignoreNames)]string
+	raw    rawRules
 	absent [len(ignoreNames)]bool
 }
 
 var noIgnoreFiles = ignoreFiles{absent: [len(ignoreNames)]bool{true, true}}
 
 // hideAll stands for the text of an ignore file that cannot be read: what its owner wanted hidden must not be shown.
-const hideAll = "*\n"
+// The second line, which is empty to git, tells it from a file that says the same.
+const hideAll = "*\n\x00"
 
 // readIgnore reads the ignore files of a directory. One that is a link is not followed, as in git. An error means that
 // what they say is not known now, for a passing reason; then what is not known to be visible must not be shown.
 func (r *Root) readIgnore(rel string) (found ignoreFiles, err error) {
+	if r.noIgnore {
+		return noIgnoreFiles, nil
+	}
 	for i, name := range ignoreNames {
 		p := join(rel, name)
 		text, err := r.readRules(p)

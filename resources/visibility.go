@@ -6,52 +6,89 @@ import "strings"
 type cause uint8
 
 const (
-	shown      cause = iota // no rule hides it
-	dotName                 // a segment starts with a dot
-	credential              // a name under which secrets are kept
-	ignored                 // a line of an ignore file
-	unknown                 // an ignore file cannot be read now
+	shown    cause = iota // no rule speaks of it
+	included              // a pattern of Include matches it or a directory above it
+	unhidden              // one of Unhide does
+	opened                // a hidden directory below which one of Unhide may
+	walked                // a directory below which one of Include may
+
+	// what follows hides
+	dotName    // a segment starts with a dot
+	credential // a name under which secrets are kept
+	ignored    // a line of an ignore file
+	excluded   // a pattern of Exclude
+	unmatched  // no pattern of Include matches
+	elsewhere  // it is a root of its own
+	unknown    // an ignore file cannot be read now
 )
 
 // verdict is the decision about one path and the rule that made it, so that it can be explained.
 type verdict struct {
 	by   cause
 	rule *rule  // the line, for ignored
+	glob *Glob  // the pattern, if one decided
 	at   string // the shortest path the decision covers; what lies below it shares it
 }
 
-func (v verdict) hidden() bool { return v.by != shown }
+func (v verdict) hidden() bool { return v.by > walked }
+
+// or returns v, or another verdict if no rule made v.
+func (v verdict) or(other verdict) verdict {
+	if v.by == shown {
+		return other
+	}
+	return v
+}
 
 // verdictOn judges the entry name of the directory dir, which is itself visible. It is the one visibility rule: for
 // the list, reads, watches, and changes.
 func verdictOn(in *scope, dir, name string, isDir bool) verdict {
+	if in == nil || in.sel == nil {
+		return in.byDefault(dir, name, isDir)
+	}
+	v, _ := in.choose(dir, name, isDir)
+	return v
+}
+
+// byDefault is verdictOn for what no selection speaks of.
+func (s *scope) byDefault(dir, name string, isDir bool) verdict {
 	switch {
-	case strings.HasPrefix(name, "."):
+	case strings.HasPrefix(name, ".") && !s.showsDots():
 		return verdict{by: dotName, at: join(dir, name)}
-	case secretName(name):
+	case secretName(name) != "":
 		return verdict{by: credential, at: join(dir, name)}
 	}
-	if r := in.match(dir, name, isDir); r != nil && !r.negated {
+	if r := s.match(dir, name, isDir); r != nil && !r.negated {
 		return verdict{by: ignored, rule: r, at: join(dir, name)}
 	}
 	return verdict{}
 }
 
-// secretPath reports whether a segment of rel is a credential's name. A link's target is held to this rule too, and to no
-// other: a link may lead into a dot directory (ConfigMaps are made like that), but not to a secret.
-func secretPath(rel string) bool {
-	for seg := range strings.SplitSeq(rel, "/") {
-		if secretName(seg) {
-			return true
+func (s *scope) showsDots() bool { return s != nil && s.sel != nil && s.sel.dots }
+
+// byName judges a whole path by its names alone, whatever ignore files say. s is an outermost scope.
+func (s *scope) byName(rel string, isDir bool) verdict {
+	for i := 0; i < len(rel); i++ {
+		if rel[i] == '/' {
+			dir, name := split(rel[:i])
+			if v := verdictOn(s, dir, name, true); v.hidden() {
+				return v
+			}
+			s = s.own(rel[:i], noRules, nil)
 		}
 	}
-	return false
+	dir, name := split(rel)
+	return verdictOn(s, dir, name, isDir)
 }
 
-// neverShown reports whether rel is hidden by its names alone, whatever ignore files say.
-func neverShown(rel string) bool {
-	return strings.HasPrefix(rel, ".") || strings.Contains(rel, "/.") || secretPath(rel)
+// neverShown reports whether rel is hidden by its names alone, whatever is there.
+func (r *Root) neverShown(rel string) bool {
+	return rel != "" && r.outermost.byName(rel, false).hidden() && r.outermost.byName(rel, true).hidden()
 }
+
+// offLimits reports whether no link may lead to the file rel. Links are held to the rule for credentials, unless that is
+// overridden there, to what is excluded, and to no other.
+func (r *Root) offLimits(rel string) bool { return r.targets.byName(rel, false).hidden() }
 
 func join(dir, name string) string {
 	if dir == "" {

@@ -39,7 +39,7 @@ func TestListCountsWhatItCannotRead(t *testing.T) {
 	}
 	defer dropRights(t)()
 	var stdout, stderr bytes.Buffer
-	must(t, printList(t.Context(), config{dir: dir}, &stdout, newLogger(&stderr, "text", "warn")))
+	must(t, printList(t.Context(), serving(dir), newPathList, &stdout, newLogger(&stderr, "text", "warn")))
 	if got, want := stdout.String(), "a\nopen/e\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}

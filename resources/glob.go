@@ -2,7 +2,6 @@ package resources
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -110,13 +109,10 @@ func (gs globs) match(base, whole *subject, isDir bool) *Glob {
 // anywhere says so, or else is not asked.
 func (gs globs) below(rel string, anywhere bool) *Glob {
 	for _, g := range gs {
-		if slices.ContainsFunc(g.alternatives, func(a alternative) bool {
-			if a.anchored {
-				return a.reaches(rel)
+		for i := range g.alternatives {
+			if a := &g.alternatives[i]; a.anchored && a.reaches(rel) || !a.anchored && anywhere {
+				return g
 			}
-			return anywhere
-		}) {
-			return g
 		}
 	}
 	return nil

@@ -13,6 +13,8 @@ func (p *globParser) parse(literalFirst bool) *GlobError {
 	switch {
 	case p.text == "" || p.text == "/":
 		return p.fail(0, "nothing is left to match")
+	case strings.IndexByte(p.text, 0) >= 0:
+		return p.fail(strings.IndexByte(p.text, 0), "no name holds a NUL")
 	case p.text[0] == '!':
 		return p.fail(0, `a pattern cannot be negated: use --exclude, or \! for a name that starts with "!"`)
 	case strings.HasPrefix(p.text, "~/"):
@@ -35,8 +37,6 @@ func (p *globParser) parse(literalFirst bool) *GlobError {
 
 func (p *globParser) step() *GlobError {
 	switch p.text[p.i] {
-	case 0:
-		return p.fail(p.i, "no name holds a NUL")
 	case '\\':
 		return p.escape()
 	case '[':
@@ -57,8 +57,6 @@ func (p *globParser) escape() *GlobError {
 		return p.fail(p.i, "a backslash with nothing after it")
 	case p.text[p.i+1] == '/':
 		return p.fail(p.i, "a slash cannot be escaped: no name holds one")
-	case p.text[p.i+1] == 0:
-		return p.fail(p.i+1, "no name holds a NUL")
 	}
 	p.i += 2
 	return nil
@@ -74,8 +72,6 @@ func (p *globParser) class() *GlobError {
 		return p.fail(p.i, "a class of characters that is not closed")
 	case set == byteSet{}:
 		return p.fail(p.i, "a class of characters that matches nothing")
-	case strings.IndexByte(p.text[p.i:t.i], 0) >= 0:
-		return p.fail(p.i, "no name holds a NUL")
 	}
 	p.i = t.i
 	return nil
@@ -103,7 +99,7 @@ func (p *globParser) finish(literalFirst bool) *GlobError {
 	text, dirOnly := strings.CutSuffix(p.text, "/")
 	p.out.dirOnly, p.out.anchored = dirOnly, strings.Contains(text, "/")
 	if literalFirst && p.out.segments[0].pattern != nil {
-		return p.fail(0, "the first segment of --unhide must be a plain name, as in .github/**: "+
+		return p.fail(p.firstWildcard(), "the first segment of --unhide must be a plain name, as in .github/**: "+
 			"with * ? [ in it every hidden directory would have to be walked and watched")
 	}
 	text = strings.TrimPrefix(text, "/")
@@ -111,6 +107,17 @@ func (p *globParser) finish(literalFirst bool) *GlobError {
 		return p.fail(0, "a pattern that cannot be matched")
 	}
 	return nil
+}
+
+// firstWildcard is where the text stops being literal.
+func (p *globParser) firstWildcard() int {
+	i := 0
+	for ; strings.IndexByte("*?[", p.text[i]) < 0; i++ {
+		if p.text[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 func (p *globParser) compile(r *rule, text string) (ok bool) {

@@ -66,7 +66,7 @@ type Root struct {
 }
 
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,
-// ErrUnreadable or ErrBadBase.
+// ErrUnreadable or ErrBadBase, or is a *GlobError.
 func Open(path string, opts *Options) (*Root, error) {
 	r, err := newRoot(path, opts)
 	if err != nil {
@@ -106,6 +106,9 @@ func newRoot(path string, opts *Options) (*Root, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if err := opts.Select.misplaced(abs); err != nil {
+		return nil, err
 	}
 	prefix := opts.Base
 	if prefix == "" {

@@ -61,6 +61,8 @@ type commit struct {
 	files []*file
 	dirs  []*dir
 	in    *scope
+
+	unseen bool
 }
 
 // commit makes the changes visible, all at once.
@@ -68,7 +70,7 @@ func (a *apply) commit() {
 	a.root.mu.Lock()
 	defer a.root.mu.Unlock()
 	for _, c := range a.commits {
-		c.dir.files, c.dir.dirs, c.dir.in = c.files, c.dirs, c.in
+		c.dir.files, c.dir.dirs, c.dir.in, c.dir.unseen = c.files, c.dirs, c.in, c.unseen
 	}
 	a.commits = nil
 	a.root.applied++
@@ -77,7 +79,7 @@ func (a *apply) commit() {
 
 func (a *apply) commitEdit(d *dir, e *edit) {
 	if len(e.files)+len(e.dirs) > 0 {
-		a.commits = append(a.commits, commit{d, merge(d.files, e.files, fileName), merge(d.dirs, e.dirs, dirName), d.in})
+		a.commits = append(a.commits, commit{d, merge(d.files, e.files, fileName), merge(d.dirs, e.dirs, dirName), d.in, d.unseen})
 	}
 }
 

@@ -23,15 +23,16 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 		d.closed = closed
 		a.concern(path, hint{})
 	}
-	if in != d.in && above == a.root.above(d) {
+	if in != d.in && above == a.root.above(d) || d.unseen && err == nil && a.learnt(path, in) {
 		a.rewalk = append(a.rewalk, path)
 	}
 	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, files: d.files, dirs: d.dirs}
 	p.run(entries, h)
 	a.unlisted(path, entries, h)
-	if len(p.edit.files)+len(p.edit.dirs) > 0 || in != d.in {
+	unseen := err != nil && (d.unseen || !passing(err))
+	if len(p.edit.files)+len(p.edit.dirs) > 0 || in != d.in || unseen != d.unseen {
 		files, dirs := merge(d.files, p.edit.files, fileName), merge(d.dirs, p.edit.dirs, dirName)
-		a.commits = append(a.commits, commit{d, files, dirs, in})
+		a.commits = append(a.commits, commit{d, files, dirs, in, unseen})
 	}
 }
 
@@ -177,7 +178,7 @@ func (p *relisting) look(rel string, now entry, h *hint) {
 			k = nothing // it became one this moment, and is judged when that is told
 		}
 	}
-	if p.in == p.d.in && p.momentary(p.d, rel, now.name, k, fi, h) { // else it may be the rules that show it
+	if p.in == p.d.in && !p.d.unseen && p.momentary(p.d, rel, now.name, k, fi, h) { // else it may be the rules that show it
 		return
 	}
 	if k == directory {
@@ -204,7 +205,7 @@ func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir 
 	if err != nil && passing(err) {
 		a.postpone(rel, h, err)
 	}
-	d.in, d.closed = in, errors.Is(err, fs.ErrPermission)
+	d.in, d.unseen, d.closed = in, err != nil, errors.Is(err, fs.ErrPermission)
 	if a.learnt(rel, in) {
 		a.rewalk = append(a.rewalk, rel)
 	}

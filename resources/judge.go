@@ -23,11 +23,14 @@ func (r *Root) judgePath(rel string, isDir, answers bool) verdict {
 	parent, name := split(rel)
 	r.mu.RLock()
 	d, rest := r.tree.descend(parent)
-	in, loaded := d.in, d.loaded
+	in, known := d.in, d.loaded && !d.unseen
+	if d.unseen {
+		in = r.above(d)
+	}
 	r.mu.RUnlock()
 	at := strings.TrimSuffix(strings.TrimSuffix(parent, rest), "/")
 	ok := true
-	if !loaded {
+	if !known {
 		if in, ok = r.scopeOf(at, in, answers); !ok {
 			return verdict{by: unknown, at: at}
 		}
@@ -50,11 +53,13 @@ func (r *Root) judgePath(rel string, isDir, answers bool) verdict {
 func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bool) {
 	const most = 4096 // enough for a walk that comes back to each directory's siblings
 	r.mu.RLock()
+	d, _ := r.tree.descend(rel)
+	unseen := d.unseen // it may come at any moment, and its rules with it
 	s, ok = r.scopes[rel]
 	was, answered := r.answered[rel]
 	seen := r.applied
 	r.mu.RUnlock()
-	if ok && (s == parent || s != nil && s.dir == rel && s.parent == parent) && (!answers || answered && was == s) {
+	if ok && !unseen && (s == parent || s != nil && s.dir == rel && s.parent == parent) && (!answers || answered && was == s) {
 		return s, true
 	}
 	found, err := r.readIgnore(rel)
@@ -63,7 +68,7 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d, rest := r.tree.descend(rel); rest == "" && d.loaded {
+	if d, rest := r.tree.descend(rel); rest == "" && d.loaded && !d.unseen {
 		return d.in, true
 	}
 	if answers {
@@ -72,7 +77,7 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 	if err != nil {
 		return nil, false
 	}
-	if r.applied == seen {
+	if r.applied == seen && !unseen {
 		if r.scopes == nil || len(r.scopes) >= most {
 			r.scopes = make(map[string]*scope)
 		}

@@ -96,7 +96,7 @@ func (r *Root) learn(d *dir, path string, l listing) {
 	if r.learnt(path, l.in) {
 		r.owed.rewalk = append(r.owed.rewalk, path)
 	}
-	d.files, d.dirs, d.in, d.loaded = files, dirs, l.in, true
+	d.files, d.dirs, d.in, d.loaded, d.unseen = files, dirs, l.in, true, l.err != nil
 	if r.waiting.Load() > 0 {
 		close(r.progress)
 		r.progress = make(chan struct{})

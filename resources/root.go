@@ -23,10 +23,11 @@ var (
 // Options configure a Root. A nil *Options is the default.
 type Options struct {
 	Base    string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
-	Select  *Selection   // default: what the defaults show
-	Without []string     // paths below the directory that are roots of their own: neither served nor watched here
 	MaxSize int64        // bytes of the largest content that is read; default 16 MiB
 	Logger  *slog.Logger // default: discard
+
+	Select  *Selection // default: what the defaults show
+	Without []string   // paths below the directory that are roots of their own: neither served nor watched here
 }
 
 // Root is one served directory.

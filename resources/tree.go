@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// dir is a visible directory of the index. Root.mu guards files, dirs, in, and loaded once the dir is reachable; they are
+// dir is a visible directory of the index. Root.mu guards files, dirs, in, loaded and unseen once the dir is reachable; they are
 // replaced, never edited, by the holder of Root.writer, who may therefore read them without Root.mu.
 type dir struct {
 	name   string
@@ -15,6 +15,7 @@ type dir struct {
 	dirs   []*dir  // by name
 	in     *scope  // the ignore files in force for its entries
 	loaded bool    // its entries are known
+	unseen bool    // it could not be listed: it counts as empty, and whatever shows when it can be was there before
 
 	// For the holder of Root.writer only:
 	links  map[string]*link // by name: the visible links, served or not

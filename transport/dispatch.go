@@ -54,6 +54,7 @@ var modernMethods = map[string]method{
 	"resources/list":           {slow, (*Server).listResources},
 	"resources/templates/list": {inline, (*Server).listTemplates},
 	"resources/read":           {reading, (*Server).readResource},
+	"completion/complete":      {slow, (*Server).complete},
 	"subscriptions/listen":     {streamed, nil},
 }
 
@@ -65,6 +66,7 @@ var legacyMethods = map[string]method{
 	"resources/read":           {reading, (*Server).readResource},
 	"resources/subscribe":      {ordered, (*Server).subscribe},
 	"resources/unsubscribe":    {ordered, (*Server).unsubscribe},
+	"completion/complete":      {slow, (*Server).complete},
 	// Hosts use these two as a health check and drop a server that does not know them.
 	"tools/list":   {inline, (*Server).listTools},
 	"prompts/list": {inline, (*Server).listPrompts},

@@ -24,8 +24,11 @@ type fakeCatalogue struct {
 	contents map[string]mcp.Contents
 	failures map[string]error
 	pages    map[string]mcp.ResourcePage // by cursor, "first" is the first
+	// completions are what a value can become.
+	completions map[string]mcp.Completion
 
-	// block delays reads of a URI until the channel is closed; deaf ones do not heed their context.
+	// block delays reads of a URI, and completions of a value, until the channel is closed; deaf reads do not heed their
+	// context.
 	block map[string]chan struct{}
 	deaf  bool
 	// linger is how long a blocked read goes on after its context has ended.
@@ -64,6 +67,10 @@ func newFakeCatalogue() *fakeCatalogue {
 				NextCursor: "p2",
 			},
 			"p2": {Resources: []mcp.Resource{{URI: "test://top/b.png", Name: "b.png", MIMEType: "image/png", Size: 5}}},
+		},
+		completions: map[string]mcp.Completion{
+			"":   {Values: []string{"a.md", "b.png", "empty"}, Total: 3},
+			"a%": {Values: []string{"a%20\"b\"/", "a%C3%A9"}, Total: 200, HasMore: true},
 		},
 		block: map[string]chan struct{}{},
 	}
@@ -136,6 +143,20 @@ func (c *fakeCatalogue) busy() int {
 
 func (c *fakeCatalogue) Templates() []mcp.ResourceTemplate {
 	return []mcp.ResourceTemplate{{URITemplate: "test://top/{+path}", Name: "root", Title: "Root", Description: "any file"}}
+}
+
+func (c *fakeCatalogue) Complete(ctx context.Context, template, value string) (mcp.Completion, error) {
+	if template != c.Templates()[0].URITemplate {
+		return mcp.Completion{}, fmt.Errorf("complete: %w", mcp.ErrUnknownTemplate)
+	}
+	if gate, ok := c.block[value]; ok {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return mcp.Completion{}, ctx.Err()
+		}
+	}
+	return c.completions[value], nil
 }
 
 func (c *fakeCatalogue) Resolve(uri string) ([]string, error) {

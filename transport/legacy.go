@@ -66,7 +66,7 @@ func (s *Server) appendInitialized(dst []byte, r *request, version string) []byt
 		Capabilities    capabilities       `json:"capabilities"`
 		ServerInfo      mcp.Implementation `json:"serverInfo"`
 		Instructions    string             `json:"instructions"`
-	}{version, delivered(), info, s.opts.Instructions})...)
+	}{version, delivered(version), info, s.opts.Instructions})...)
 	return append(dst, '}')
 }
 

@@ -12,20 +12,26 @@ import (
 type preset struct {
 	discover []byte // the result of server/discover
 	tail     []byte // the end of a modern result that may be cached
+	uncached []byte // the end of one that may not
 	info     []byte // serverInfo
 }
 
-// capabilities are those delivered, in every era: "resources/list" and "subscribe", nothing else.
+// capabilities are those delivered, nothing else.
 type capabilities struct {
 	Resources struct {
 		Subscribe   bool `json:"subscribe"`
 		ListChanged bool `json:"listChanged"`
 	} `json:"resources"`
+	Completions *struct{} `json:"completions,omitempty"`
 }
 
-func delivered() (c capabilities) {
+// delivered are the capabilities in a revision. The one for completions came with 2025-03-26; the method is older.
+func delivered(version string) (c capabilities) {
 	c.Resources.Subscribe = true
 	c.Resources.ListChanged = true
+	if version >= mcp.Legacy20250326 {
+		c.Completions = &struct{}{}
+	}
 	return c
 }
 
@@ -38,11 +44,12 @@ func newPreset(o *Options) preset {
 		SupportedVersions []string     `json:"supportedVersions"`
 		Capabilities      capabilities `json:"capabilities"`
 		Instructions      string       `json:"instructions"`
-	}{"complete", mcp.SupportedVersions(), delivered(), o.Instructions})
+	}{"complete", mcp.SupportedVersions(), delivered(mcp.Modern), o.Instructions})
 	info := marshal(o.Info)
 	return preset{
 		discover: appendTail(d[:len(d)-1], discoverTTL, info),
 		tail:     appendTail(nil, o.TTL, info),
+		uncached: appendMeta(nil, info),
 		info:     info,
 	}
 }
@@ -53,7 +60,13 @@ func newPreset(o *Options) preset {
 func appendTail(dst []byte, ttl time.Duration, info []byte) []byte {
 	dst = append(dst, `,"ttlMs":`...)
 	dst = strconv.AppendInt(dst, ttl.Milliseconds(), 10)
-	dst = append(dst, `,"cacheScope":"private","_meta":{"`+mcp.MetaServerInfo+`":`...)
+	dst = append(dst, `,"cacheScope":"private"`...)
+	return appendMeta(dst, info)
+}
+
+// appendMeta ends a result object with the name of the server.
+func appendMeta(dst, info []byte) []byte {
+	dst = append(dst, `,"_meta":{"`+mcp.MetaServerInfo+`":`...)
 	dst = append(dst, info...)
 	return append(dst, `}}`...)
 }
@@ -67,10 +80,18 @@ func (s *Server) openResult(dst []byte, r *request) []byte {
 	return append(dst, '{')
 }
 
-// closeResult closes the result object.
+// closeResult closes the result object of what may be cached.
 func (s *Server) closeResult(dst []byte, r *request) []byte {
 	if r.modern {
 		return append(dst, s.wire.tail...)
+	}
+	return append(dst, '}')
+}
+
+// closeUncached closes the result object of what has no caching hints.
+func (s *Server) closeUncached(dst []byte, r *request) []byte {
+	if r.modern {
+		return append(dst, s.wire.uncached...)
 	}
 	return append(dst, '}')
 }

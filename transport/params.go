@@ -43,6 +43,25 @@ func (p params) text(name, where string) (value string, ok bool, err error) {
 	return value, true, nil
 }
 
+// required returns a member that must be there and a string. hint says what to send.
+func (p params) required(name, where, hint string) (string, error) {
+	value, ok, err := p.text(name, where)
+	if err == nil && !ok {
+		err = missing(where, hint)
+	}
+	return value, err
+}
+
+// requiredObject returns a member that must be there and an object. hint says what to send.
+func (p params) requiredObject(name, where, hint string) (params, error) {
+	if _, ok := p[name]; !ok {
+		return nil, missing(where, hint)
+	}
+	return p.object(name, where)
+}
+
+func missing(where, hint string) error { return invalid("%s is missing: %s", where, hint) }
+
 // text decodes a JSON string of a message that was found valid.
 func text(raw json.RawMessage) (string, bool) {
 	if raw[0] != '"' {

@@ -86,12 +86,5 @@ func (s *Server) readResource(ctx context.Context, r *request, dst []byte) ([]by
 }
 
 func requiredURI(p params) (string, error) {
-	uri, ok, err := p.text("uri", "uri")
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		return "", invalid("uri is missing: name the resource")
-	}
-	return uri, nil
+	return p.required("uri", "uri", "name the resource")
 }

@@ -281,7 +281,7 @@ func TestRule12UnknownVersionsAndMethods(t *testing.T) {
 		}
 		for _, initialized := range []bool{false, true} {
 			for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
-				"tools/list", "prompts/list", "completion/complete", "tasks/list", "nonsense", "notifications/cancelled", "Server/Discover"} {
+				"tools/list", "prompts/list", "prompts/get", "tasks/list", "nonsense", "notifications/cancelled", "Server/Discover"} {
 				c.ask(modern("1", method, `,"uri":7`)).wantError(t, "1", -32601, method)
 				if _, ok := legacyMethods[method]; initialized && !ok {
 					c.ask(legacy("1", method, "")).wantError(t, "1", -32601, method)
@@ -290,7 +290,7 @@ func TestRule12UnknownVersionsAndMethods(t *testing.T) {
 			c.ask(initialize("9", "2025-11-25"))
 		}
 		for method, words := range map[string]string{
-			"tools/list": "is not served", "prompts/list": "is not served", "completion/complete": "is not served", "nonsense": "is not served",
+			"tools/list": "is not served", "prompts/list": "is not served", "prompts/get": "is not served", "nonsense": "is not served",
 			"ping": "is not part of revision 2026-07-28", "resources/subscribe": "is not part of revision 2026-07-28",
 		} {
 			c.ask(modern("1", method, "")).wantError(t, "1", -32601, words)
@@ -324,6 +324,7 @@ func TestRule14ResultsCarryTypeAndServerInfo(t *testing.T) {
 	serveWith(t, opts, newFakeCatalogue, func(t *testing.T, c *client) {
 		for _, line := range []string{
 			modern("1", "server/discover", ""), modern("1", "resources/list", ""), modern("1", "resources/templates/list", ""), read("1", a),
+			modern("1", "completion/complete", ","+completing("")),
 		} {
 			var result struct {
 				ResultType string
@@ -345,7 +346,7 @@ func TestRule15Discover(t *testing.T) {
 		c.send(modern(`"d"`, "server/discover", ""))
 		c.raw(`{"jsonrpc":"2.0","id":"d","result":{"resultType":"complete",` +
 			`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],` +
-			`"capabilities":{"resources":{"subscribe":true,"listChanged":true}},"instructions":"Use it.",` +
+			`"capabilities":{"resources":{"subscribe":true,"listChanged":true},"completions":{}},"instructions":"Use it.",` +
 			`"ttlMs":3600000,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mcp-fsserve","version":"devel"}}}}`)
 	})
 }
@@ -376,6 +377,17 @@ func TestRule17CachingHints(t *testing.T) {
 		} {
 			if f := c.ask(line); !strings.Contains(f.raw, `,"ttlMs":1500,"cacheScope":"private",`) {
 				t.Errorf("got %s", f.raw)
+			}
+		}
+		// What server/discover says is not a matter of files.
+		if f := c.ask(modern("1", "server/discover", "")); !strings.Contains(f.raw, `,"ttlMs":3600000,"cacheScope":"private",`) {
+			t.Errorf("got %s", f.raw)
+		}
+		// A completion is not to be cached, nor is what ends a listen.
+		for _, line := range []string{modern("1", "completion/complete", ","+completing("")), listenTo("2", "")} {
+			c.send(line)
+			if got := c.frames(); strings.Contains(fmt.Sprint(raws(got)), "ttlMs") {
+				t.Errorf("got %s", raws(got))
 			}
 		}
 	})
@@ -485,12 +497,15 @@ func TestRule27Initialize(t *testing.T) {
 	} {
 		opts := &Options{Info: mcp.Implementation{Name: "n", Title: "T", Version: "1"}, Instructions: "Use it."}
 		serveWith(t, opts, newFakeCatalogue, func(t *testing.T, c *client) {
-			title := `"title":"T",`
+			title, completions := `"title":"T",`, `,"completions":{}`
 			if want < "2025-06-18" {
 				title = ""
 			}
+			if want < "2025-03-26" { // the capability is younger than the method
+				completions = ""
+			}
 			c.send(initialize("0", asked))
-			c.raw(`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"` + want + `","capabilities":{"resources":{"subscribe":true,"listChanged":true}},` +
+			c.raw(`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"` + want + `","capabilities":{"resources":{"subscribe":true,"listChanged":true}` + completions + `},` +
 				`"serverInfo":{"name":"n",` + title + `"version":"1"},"instructions":"Use it."}}`)
 			c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			c.nothing()

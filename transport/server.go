@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// Catalogue is what can be listed and read. Its methods may be called from any goroutine.
+// Catalogue is what can be listed, read and completed. Its methods may be called from any goroutine.
 type Catalogue interface {
 	// List returns a page of resources; a nil cursor asks for the first. A cursor no page handed out is
 	// [mcp.ErrBadCursor].
@@ -22,6 +22,8 @@ type Catalogue interface {
 	Read(ctx context.Context, uri string, reserve func(ctx context.Context, size int64) error) (mcp.Contents, error)
 	// Templates returns the URI templates. It does not block.
 	Templates() []mcp.ResourceTemplate
+	// Complete returns what value can go on as, for the variable path of a template, or [mcp.ErrUnknownTemplate].
+	Complete(ctx context.Context, template, value string) (mcp.Completion, error)
 	// Resolve returns every key a URI can mean, or a *[mcp.NotFoundError]. It does not block.
 	Resolve(uri string) (keys []string, err error)
 	// Baseline notes the present state of what the keys name, so that a later change can be told from none.

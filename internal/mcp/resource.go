@@ -49,7 +49,7 @@ type Contents struct {
 
 // Completion is what can follow a value (server/utilities/completion).
 type Completion struct {
-	Values  []string
-	Total   int
-	HasMore bool
+	Values  []string // what the value can become, 100 at most
+	Total   int      // how many there are
+	HasMore bool     // whether there are more than Values
 }

@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"watcher":          {"github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"resources":        {"watcher", "internal/mcp", "github.com/gobwas/glob", "golang.org/x/sys/unix"},
 	"listen":           {"internal/jsonrpc"},
-	"transport":        {"listen", "internal/jsonrpc", "internal/mcp", "golang.org/x/sync/semaphore"},
+	"transport":        {"listen", "internal/jsonrpc", "internal/mcp", "golang.org/x/sync/semaphore", "golang.org/x/sys/unix"},
 	"cmd/mcp-fsserve": {"watcher", "resources", "listen", "transport", "internal/jsonrpc", "internal/mcp",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }

@@ -11,8 +11,9 @@
 //
 // Blocking. A blocked request delays no other until Options.MaxInFlight of them are blocked. Beyond that accepted
 // requests wait their turn, still cancellable. Beyond 16 MiB of requests in flight none is accepted, but up to 8 MiB of
-// input are read ahead, so that its end is seen unless more than that is unread. Nobody waits for a stalled client but
-// the one goroutine that writes to it.
+// input are read ahead, so that its end is seen. When more than that is unread a pipe or socket on Unix still shows that its
+// other end is closed; elsewhere the end is seen once the output moves. Nobody waits for a stalled client but the one
+// goroutine that writes to it.
 //
 // Memory. All reads of a server stay within Options.MaxReadMemory together, from before a file is read until its answer
 // is written or dropped; one that needs more than that runs alone. Reads of up to 64 KiB need none of it: their number is
@@ -30,7 +31,7 @@
 // as there is progress. When no call is answered and no byte is taken for 700 ms, the work is told to end, and 150 ms
 // later what is not answered is given up. While a write is on its way only the output counts, since work may have to wait
 // for it: when it takes no byte for 1.7 s the rest is left unwritten. So a hung catalogue keeps a process for a second, a
-// stalled output for two. A write is at most 64 KiB, and 4 KiB at the end, so that progress shows.
+// stalled output for two. A write is at most 16 KiB, and 4 KiB at the end, so that progress shows.
 //
 // Goroutines. [Server.ServeStdio] starts one that reads, one that writes, one for each request that may block and,
 // while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are

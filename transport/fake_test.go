@@ -126,11 +126,17 @@ func (c *fakeCatalogue) Read(ctx context.Context, uri string, reserve func(conte
 	c.mu.Unlock()
 	found.Data = bytes.Clone(found.Data)
 	if c.takes > 0 {
-		<-time.After(c.takes)
+		select {
+		case <-time.After(c.takes):
+		case <-ctx.Done():
+		}
 	}
 	c.mu.Lock()
 	c.reading--
 	c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return mcp.Contents{}, err
+	}
 	found.URI = uri
 	return found, nil
 }
@@ -189,11 +195,12 @@ type sink struct {
 	err     error         // returned by every write
 	stall   chan struct{} // writes wait until it is closed; nil: they do not
 	pause   time.Duration // how long each write takes
+	perKiB  time.Duration // how long it takes besides for 1024 bytes
 }
 
 func (s *sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
-	stall, pause, err := s.stall, s.pause, s.err
+	stall, pause, err := s.stall, s.pause+s.perKiB*time.Duration(len(p))>>10, s.err
 	s.mu.Unlock()
 	if pause > 0 {
 		<-time.After(pause)

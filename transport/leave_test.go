@@ -34,20 +34,26 @@ func withSlow(size int, takes time.Duration) *fakeCatalogue {
 	return cat
 }
 
-// A client that reads slowly but steadily gets everything it asked for, whatever its pace and however long that takes;
-// also what had to wait for memory. At either pace one answer takes longer than any grace, and each read needs all of
-// the memory. They are no larger than that asks for: the race detector looks at each byte of theirs a dozen times.
+// A client that reads slowly but steadily gets everything it asked for whatever its pace and
+// however long that takes; also what had to wait for memory. At either pace one answer takes longer than any grace, and
+// each read needs all of the memory. They are no larger than that asks for: the race detector looks at each byte of theirs
+// a dozen times.
 func TestSlowClientGetsAllAnswers(t *testing.T) {
-	for name, end := range endings {
-		for _, pause := range []time.Duration{100 * time.Millisecond, 1500 * time.Millisecond} {
-			t.Run(fmt.Sprint(name, pause), func(t *testing.T) {
+	for ending, end := range endings {
+		for name, slow := range map[string]func(s *sink){
+			"often":  func(s *sink) { s.pause = 100 * time.Millisecond },
+			"seldom": func(s *sink) { s.pause = 1500 * time.Millisecond },
+			// The pieces that are written before the end are larger, and one of them is on its way.
+			"by bytes": func(s *sink) { s.perKiB = 500 * time.Millisecond / 8 },
+		} {
+			t.Run(ending+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const n = 5
 					c := connect(t, &Options{MaxReadMemory: 256 << 10}, withSlow(100_000, 0))
 					c.send(listenTo(`"l"`, onlyA))
 					c.frames()
 					c.out.mu.Lock()
-					c.out.pause = pause
+					slow(c.out)
 					c.out.mu.Unlock()
 					for i := range n {
 						c.send(read(fmt.Sprint(i), other))

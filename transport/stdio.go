@@ -111,7 +111,7 @@ func (p *pipe) tellEnded(err error) {
 }
 
 // readPause is how long nothing is read before reading goes on although no more is accepted. A client that is merely
-// fast costs no read ahead.
+// fast costs no read ahead. It is also how often an input of which enough was read is asked whether it has ended.
 const readPause = 100 * time.Millisecond
 
 // wait returns when there is room for further calls. After a while it reads on meanwhile, so that the end of input does
@@ -127,7 +127,11 @@ func (p *pipe) wait() {
 		select {
 		case <-p.f.room:
 		case <-pause.C:
+			pause.Reset(readPause)
 			ahead = p.lines.ahead()
+			if ahead == nil && hungUp(p.lines.in) {
+				p.tellEnded(io.EOF)
+			}
 		case a := <-ahead:
 			p.lines.arrived(a)
 			if a.err != nil {

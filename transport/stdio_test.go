@@ -251,6 +251,19 @@ func TestDuplicateIDs(t *testing.T) {
 	})
 }
 
+// Ids are the same if their JSON strings are. Those that are no text in UTF-8 are not all one.
+func TestIDsOfSurrogatesDiffer(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		for _, id := range []string{`"\ud800"`, `"\ud801"`} {
+			c.send(listenTo(id, onlyA))
+			c.raw(acknowledged(id, onlyA))
+		}
+		c.send(cancel(`"\uD801"`))
+		c.hub.Publish(listen.Change{Keys: []string{a}})
+		c.raw(updated(`"\ud800"`, a))
+	})
+}
+
 func TestParametersOfTheWrongType(t *testing.T) {
 	wrong := []string{"null", "1", "true", "[]", "{}", `"x"`}
 	for _, test := range []struct{ method, name, more, right, word string }{

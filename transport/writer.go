@@ -16,9 +16,10 @@ import (
 const burst = 32 << 10
 
 // piece is how many bytes are given to the output at a time, so that it shows when some are taken. At the end, when that
-// matters, it is leavingPiece: what a pipe takes as a whole.
+// matters, it is leavingPiece: what a pipe takes as a whole. The one that is on its way when the end begins must not take
+// a slow reader long either: with 16 KiB a pipe moves 4 GB/s, with 64 KiB 5, with 4 KiB 2.
 const (
-	piece        = 64 << 10
+	piece        = 16 << 10
 	leavingPiece = 4 << 10
 )
 

@@ -16,7 +16,7 @@ import (
 func TestLargeFramesAreWrittenInPieces(t *testing.T) {
 	serveWith(t, nil, func() *fakeCatalogue { return withSlow(1<<20, 0) }, func(t *testing.T, c *client) {
 		c.ask(read("1", other))
-		if c.out.largest > 64<<10 || c.out.writes > 18 {
+		if c.out.largest > 16<<10 || c.out.writes > 66 {
 			t.Errorf("%d writes, one of %d bytes", c.out.writes, c.out.largest)
 		}
 	})
@@ -95,14 +95,14 @@ func TestReadyFramesShareAWrite(t *testing.T) {
 		for i := range 20 {
 			c.send(read(fmt.Sprint(i), a))
 		}
-		c.cat.contents["test://top/large"] = mcp.Contents{Data: make([]byte, burst)} // less than a piece
+		c.cat.contents["test://top/large"] = mcp.Contents{Data: make([]byte, burst)} // alone in its write
 		c.send(read(`"large"`, "test://top/large"), read(`"after"`, a))
 		c.out.setStall(nil)
 		close(stall)
 		if got := c.frames(); len(got) != 23 {
 			t.Errorf("%d answers", len(got))
 		}
-		if c.out.writes > 4 { // the first, most of the rest, the large one alone, what came later
+		if c.out.writes > 6 { // the first, most of the rest, the large one alone in three pieces, what came later
 			t.Errorf("%d writes", c.out.writes)
 		}
 	})
@@ -167,15 +167,16 @@ func TestIDOfAListenIsFreeWithItsResult(t *testing.T) {
 
 // A client that keeps asking for large answers hears of a change after the answer that is being written and one more.
 func TestLargeAnswersDoNotSilenceStreams(t *testing.T) {
-	for _, size := range []int{burst / 2, burst - 1, burst, piece - 1<<10} {
+	for _, size := range []int{burst / 2, burst - 1, burst, 2*burst - 1<<10} {
 		synctest.Test(t, func(t *testing.T) {
-			const each = 10 * time.Millisecond // a write
+			const write = 10 * time.Millisecond
+			each := write * time.Duration((size+1<<10)/piece+1) // an answer
 			c := connect(t, nil, newFakeCatalogue())
 			c.cat.contents["test://top/large"] = mcp.Contents{MIMEType: "text/plain", Data: bytes.Repeat([]byte("x"), size), Text: true}
 			c.send(listenTo(`"l"`, onlyA))
 			c.frames()
 			c.out.mu.Lock()
-			c.out.pause = each
+			c.out.pause = write
 			c.out.mu.Unlock()
 			var lines strings.Builder
 			for i := range 30 {
@@ -186,10 +187,11 @@ func TestLargeAnswersDoNotSilenceStreams(t *testing.T) {
 			}
 			synctest.Wait()
 			for round := range 3 {
-				c.frames()
+				synctest.Wait()
+				before := len(c.out.data)
 				c.hub.Publish(listen.Change{Keys: []string{a}})
 				after(3 * each)
-				if !strings.Contains(strings.Join(raws(c.frames()), "\n"), updated(`"l"`, a)) {
+				if !bytes.Contains(c.out.data[before:], []byte(updated(`"l"`, a))) {
 					t.Errorf("answers of %d bytes silence the stream in round %d", size, round)
 				}
 				after(5 * each)

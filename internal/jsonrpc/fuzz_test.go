@@ -3,14 +3,18 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 var seeds = []string{
 	``, ` `, `{}`, `[]`, `null`, `"\ud800"`, `{"a":1}`, `{"a":1,}`, `{"a" : [1, {"b":"}"}] , "c":{}}`, `{"a":1}{`, `{"a"}`, `{"a":}`,
-	`{"":""}`, `{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `{"id":1,"id":2,"method":"x","jsonrpc":"2.0"}`,
+	`{"":""}`, `{"\ud800":1,"\ud801":2}`, `{"\ud83d\ude00":1,"😀":2}`, `"\udc00\ud800\udc00\""`, `{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `{"id":1,"id":2,"method":"x","jsonrpc":"2.0"}`,
 	`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":"1","method":"ping","params":{}}`,
 	`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
 	`{"jsonrpc":"2.0","method":"n","params":[]}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"ID":1,"jsonrpc":"2.0","method":"x"}`,
@@ -118,7 +122,55 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// decodeMembers is Members by means of encoding/json.
+// FuzzUnquote compares two strings by their UTF-16, which says whether they are the same one.
+func FuzzUnquote(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed), []byte(`"\ufffd"`))
+	}
+	f.Add([]byte(`"\ud83d\ude00"`), []byte(`"😀"`))
+	f.Add([]byte(`"\ud800"`), []byte(`"\ud801"`))
+	f.Add([]byte(`"\udc00\ud800\udc00\/\""`), []byte(`"\udC00𐀀/\u0022"`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		for _, raw := range [][]byte{a, b} {
+			if len(raw) == 0 || raw[0] != '"' || scanString(raw, 0) != len(raw) || !utf8.Valid(raw) {
+				return
+			}
+			var want string
+			if err := json.Unmarshal(raw, &want); err != nil {
+				t.Fatal(err)
+			}
+			if got := unquote(raw); !strings.Contains(want, "\ufffd") && got != want {
+				t.Fatalf("%s is %q, encoding/json makes it %q", raw, got, want)
+			}
+		}
+		if got, want := unquote(a) == unquote(b), slices.Equal(codeUnits(a), codeUnits(b)); got != want {
+			t.Fatalf("%s and %s are the same: %v, want %v", a, b, got, want)
+		}
+	})
+}
+
+// codeUnits is the UTF-16 of a JSON string.
+func codeUnits(quoted []byte) (all []uint16) {
+	escape := regexp.MustCompile(`\\u....|\\.|[^\\]+`)
+	for _, part := range escape.FindAll(quoted[1:len(quoted)-1], -1) {
+		if unit, ok := bytes.CutPrefix(part, []byte(`\u`)); ok {
+			n, err := strconv.ParseUint(string(unit), 16, 16)
+			if err != nil {
+				panic(err)
+			}
+			all = append(all, uint16(n))
+			continue
+		}
+		var s string
+		if err := json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &s); err != nil {
+			panic(err)
+		}
+		all = append(all, utf16.Encode([]rune(s))...)
+	}
+	return all
+}
+
+// decodeMembers is Members by means of encoding/json, but for the equality of names.
 func decodeMembers(raw []byte) (map[string]json.RawMessage, bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') || !json.Valid(raw) {
@@ -126,18 +178,19 @@ func decodeMembers(raw []byte) (map[string]json.RawMessage, bool) {
 	}
 	m := map[string]json.RawMessage{}
 	for d.More() {
-		name, err := d.Token()
-		if err != nil {
+		before := d.InputOffset()
+		if _, err := d.Token(); err != nil {
 			return nil, false
 		}
+		name := unquote(bytes.TrimLeft(raw[before:d.InputOffset()], ", \t\r\n"))
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return nil, false
 		}
-		if _, twice := m[name.(string)]; twice {
+		if _, twice := m[name]; twice {
 			return nil, false
 		}
-		m[name.(string)] = value
+		m[name] = value
 	}
 	return m, true
 }

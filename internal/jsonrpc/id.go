@@ -2,7 +2,6 @@ package jsonrpc
 
 import (
 	"encoding/json"
-	"strconv"
 	"unicode/utf8"
 )
 
@@ -23,11 +22,10 @@ func ParseID(raw []byte) (ID, bool) {
 		return ID{}, false
 	}
 	if raw[0] == '"' {
-		var s string
-		if !utf8.Valid(raw) || json.Unmarshal(raw, &s) != nil {
+		if !utf8.Valid(raw) {
 			return ID{}, false
 		}
-		return ID{raw: string(raw), key: strconv.Quote(s)}, true
+		return ID{raw: string(raw), key: `"` + unquote(raw)}, true
 	}
 	for _, c := range raw {
 		if c != '-' && (c < '0' || c > '9') {
@@ -49,5 +47,5 @@ func (id ID) Raw() json.RawMessage {
 	return json.RawMessage(id.raw)
 }
 
-// Key identifies the request: equal for two spellings of one string, different for 1 and "1".
+// Key identifies the request: equal for two spellings of one string, different for two strings, and for 1 and "1".
 func (id ID) Key() string { return id.key }

@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 		{name: "result", in: `{"jsonrpc":"2.0","id":1,"result":{}}`, id: `1`},
 		{name: "error", in: `{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}`},
 		{name: "escapes in a name", in: `{"jsonrpc":"2.0","id":1,"m\u0065thod":"m"}`, id: `1`, method: "m", request: true},
+		{name: "escapes in the version", in: `{"jsonrpc":"2\u002e\u0030","id":1,"method":"m"}`, id: `1`, method: "m", request: true},
 
 		{name: "empty", in: ``, code: ParseError},
 		{name: "not JSON", in: `{"jsonrpc":"2.0","id":1`, code: ParseError},
@@ -45,6 +46,7 @@ func TestParse(t *testing.T) {
 		{name: "two ids", in: `{"jsonrpc":"2.0","id":1,"id":2,"id":3,"method":"m"}`, code: InvalidRequest},
 		{name: "two methods", in: `{"jsonrpc":"2.0","id":1,"method":"m","method":"n"}`, id: `1`, code: InvalidRequest},
 		{name: "other version", in: `{"jsonrpc":"1.0","id":1,"method":"m"}`, id: `1`, code: InvalidRequest},
+		{name: "number as version", in: `{"jsonrpc":2.0,"id":1,"method":"m"}`, id: `1`, code: InvalidRequest},
 		{name: "no version", in: `{"id":1,"method":"m"}`, id: `1`, code: InvalidRequest},
 		{name: "no method", in: `{"jsonrpc":"2.0","id":1}`, id: `1`, code: InvalidRequest},
 		{name: "empty method", in: `{"jsonrpc":"2.0","id":1,"method":""}`, id: `1`, code: InvalidRequest},
@@ -107,14 +109,25 @@ func TestIDKeys(t *testing.T) {
 		}
 		return id.Key()
 	}
-	if key(`1`) == key(`"1"`) {
-		t.Error(`1 and "1" are one request`)
+	for _, same := range [][]string{
+		{`"a"`, `"\u0061"`}, {`"1"`, `"\u0031"`}, {`"é"`, `"\u00e9"`, `"\u00E9"`}, {`"😀"`, `"\ud83d\ude00"`, `"\uD83D\uDE00"`},
+		{`"\"\\/"`, `"\u0022\u005c\/"`}, {`"\b\f\n\r\t"`, `"\u0008\u000c\u000a\u000d\u0009"`}, {`"\ud800x"`, `"\uD800\u0078"`},
+	} {
+		for _, raw := range same {
+			if key(raw) != key(same[0]) {
+				t.Errorf("%s and %s, two spellings of one string, are two requests", raw, same[0])
+			}
+		}
 	}
-	if key(`"a"`) != key(`"\u0061"`) {
-		t.Error("two spellings of one string are two requests")
-	}
-	if key(`9007199254740992`) == key(`9007199254740993`) {
-		t.Error("integers above 2^53 are confused")
+	seen := map[string]string{}
+	for _, raw := range []string{
+		`1`, `-1`, `"1"`, `""`, `"\""`, `"a"`, `9007199254740992`, `9007199254740993`, `"\ufffd"`,
+		`"\ud800"`, `"\ud801"`, `"\udc00"`, `"\ude00\ud83d"`, `"\ud83d\ude00"`, `"\ud83d \ude00"`, `"\ud83d\ud83d\ude00"`, `"\\ud800"`,
+	} {
+		if other, taken := seen[key(raw)]; taken {
+			t.Errorf("%s and %s are one request", other, raw)
+		}
+		seen[key(raw)] = raw
 	}
 }
 

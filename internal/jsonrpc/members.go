@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 )
 
 var errSyntax = errors.New("not valid JSON")
@@ -39,7 +38,7 @@ func members(raw []byte) (map[string]json.RawMessage, error) {
 		if end < 0 {
 			return nil, errSyntax
 		}
-		name := memberName(raw[i:nameEnd])
+		name := unquote(raw[i:nameEnd])
 		if _, seen := m[name]; seen {
 			m[name] = nil
 			twice = fmt.Errorf("%q occurs twice", Clip(name))
@@ -55,19 +54,4 @@ func members(raw []byte) (map[string]json.RawMessage, error) {
 		return nil, errSyntax
 	}
 	return m, twice
-}
-
-// memberName decodes a scanned JSON string. Without escapes it is what stands between the quotes.
-func memberName(quoted []byte) string {
-	plain := quoted[1 : len(quoted)-1]
-	for _, c := range plain {
-		if c == '\\' || c >= utf8.RuneSelf {
-			var name string
-			if err := json.Unmarshal(quoted, &name); err != nil {
-				panic("jsonrpc: a scanned string is not valid JSON: " + err.Error())
-			}
-			return name
-		}
-	}
-	return string(plain)
 }

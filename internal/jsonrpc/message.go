@@ -108,7 +108,7 @@ func Parse(data []byte) (Message, *Error) {
 			return m, Errorf(InvalidRequest, "invalid request: id must be an integer or a string of at most %d bytes", MaxIDBytes)
 		}
 	}
-	if string(fields["jsonrpc"]) != `"2.0"` {
+	if !isVersion(fields["jsonrpc"]) {
 		return m, Errorf(InvalidRequest, `invalid request: jsonrpc must be "2.0"`)
 	}
 	raw, ok := fields["method"]
@@ -131,6 +131,12 @@ func Parse(data []byte) (Message, *Error) {
 		m.Params = raw
 	}
 	return m, nil
+}
+
+// isVersion reports whether a value is the string "2.0", however it is spelled.
+func isVersion(raw []byte) bool {
+	const usual = `"2.0"`
+	return string(raw) == usual || len(raw) > len(usual) && raw[0] == '"' && unquote(raw) == "2.0"
 }
 
 // What is not one JSON text in UTF-8 is no message (RFC 8259, section 8.1).

@@ -27,11 +27,22 @@ var (
 
 // TestEndToEnd: a real watcher feeds a Root. After any random operations the list becomes what the disk holds, what is
 // watched becomes what is visible, and every change of a file has been in Keys.
-func TestEndToEnd(t *testing.T) {
-	e := newEnd(t)
+func TestEndToEnd(t *testing.T) { newEnd(t, endSeedOr()).play(*endRounds) }
+
+// TestEndToEndWithFlags: the same of what flags select.
+func TestEndToEndWithFlags(t *testing.T) {
+	seed := endSeedOr()
+	for i := range uint64(max(1, *endRounds/3)) {
+		t.Run("", func(t *testing.T) { newEnd(t, seed+i, resources.RandomFlags(rand.New(rand.NewPCG(seed+i, 1)))).play(3) })
+	}
+}
+
+func endSeedOr() uint64 { return cmp.Or(*endSeed, uint64(time.Now().UnixNano())) }
+
+func (e *end) play(rounds int) {
 	e.baseline()
 	e.run()
-	for round := range *endRounds {
+	for round := range rounds {
 		before := e.observe()
 		e.forget()
 		for range 1 + e.rand.IntN(8) {
@@ -39,7 +50,7 @@ func TestEndToEnd(t *testing.T) {
 		}
 		after := e.observe()
 		if !e.await(before.Differing(after), after.Files()) {
-			t.Fatalf("round %d\noperations: %s\n%s", round, strings.Join(e.log, "; "), e.wrong(before.Differing(after), after.Files()))
+			e.t.Fatalf("round %d\noperations: %s\n%s", round, strings.Join(e.log, "; "), e.wrong(before.Differing(after), after.Files()))
 		}
 		e.log = nil
 		e.baseline() // what is listed now is subscribed to
@@ -57,18 +68,27 @@ type end struct {
 	keys    map[string]bool // seen since forget
 	log     []string
 	n       int
+	flags   resources.Flags
+	dirs    []string // where operations fall
 }
 
-func newEnd(t *testing.T) *end {
-	seed := cmp.Or(*endSeed, uint64(time.Now().UnixNano()))
+// newEnd opens a tree, with flags if there are any.
+func newEnd(t *testing.T, seed uint64, flags ...resources.Flags) *end {
 	t.Logf("play it again with -endtoend.seed %d", seed)
+	opts := &resources.Options{Base: "test://"}
 	e := &end{t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(seed, 0)), changes: make(chan resources.Change), keys: map[string]bool{}}
 	for _, f := range []string{"a", "d/a", "d/e/b", "f/out/x", "f/x.log"} {
 		e.write(f)
 	}
+	e.dirs = []string{"", "", "d", "d/e", "f", "f/out"}
+	for _, f := range flags {
+		t.Logf("flags %+v", f)
+		e.flags, opts = f, f.Options()
+		e.dirs = append(e.dirs, ".h", "d/.h", "out", ".v1")
+	}
 	e.must(os.Symlink("d/a", e.at("l")))
 	var err error
-	e.root, err = resources.Open(e.dir, &resources.Options{Base: "test://"})
+	e.root, err = resources.Open(e.dir, opts)
 	e.must(err)
 	t.Cleanup(func() { e.root.Close() })
 	e.cat = resources.NewCatalogue(nil, e.root)
@@ -183,7 +203,7 @@ func (e *end) baseline() {
 }
 
 func (e *end) observe() resources.Observed {
-	o, err := resources.Observe(e.dir)
+	o, err := resources.Observe(e.dir, e.flags)
 	e.must(err)
 	return o
 }
@@ -207,8 +227,8 @@ func (e *end) pick(names ...string) string { return names[e.rand.IntN(len(names)
 
 // step does one operation, if it is possible where it falls.
 func (e *end) step() {
-	dir := e.pick("", "", "d", "d/e", "f", "f/out")
-	x := strings.TrimPrefix(dir+"/"+e.pick("a", "b", "l", "x.log", "d", "e", "f", "out", ".h"), "/")
+	dir := e.pick(e.dirs...)
+	x := strings.TrimPrefix(dir+"/"+e.pick("a", "b", "l", "x.log", "d", "e", "f", "out", ".h", ".v1", "s.pem"), "/")
 	y := strings.TrimPrefix(e.pick("", "d", "f", "f/out")+"/"+e.pick("a", "b", "d", "e", "f", "out"), "/")
 	info, err := os.Lstat(e.at(dir))
 	if err != nil || !info.IsDir() {

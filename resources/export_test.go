@@ -4,13 +4,22 @@ package resources
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 )
 
 // Observed is what an independent walk of the disk found.
 type Observed map[string]seen
 
-func Observe(dir string) (Observed, error) { return shotOf(dir) }
+// Flags are what a directory is opened with.
+type Flags struct{ flags }
+
+// RandomFlags are made for the names that the storms use.
+func RandomFlags(r *rand.Rand) Flags { return Flags{randomFlags(r)} }
+
+func (f Flags) Options() *Options { return f.options() }
+
+func Observe(dir string, f Flags) (Observed, error) { return shotOf(dir, f.flags) }
 
 // Files returns the paths that should be listed, sorted.
 func (o Observed) Files() []string { return slices.Sorted(maps.Keys(o)) }

@@ -24,7 +24,8 @@ type place struct {
 	t   testing.TB
 	dir string
 	*Root
-	cat *Catalogue
+	cat   *Catalogue
+	flags flags // that it was opened with
 }
 
 // serve lays out files ("dir/" makes a directory, "a -> b" a link) and opens a root there.

@@ -25,13 +25,25 @@ import (
 // would answer differently now.
 func TestApplyFollowsTheDisk(t *testing.T) {
 	for seed := range uint64(20) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { storm(t, seed, 30) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { storm(t, seed, 30, flags{}) })
 	}
 }
 
-func storm(t *testing.T, seed uint64, rounds int) {
+// TestApplyFollowsTheDiskWithFlags: the same for what flags select; and reads, Explain, Skip and Resolve agree with the list.
+func TestApplyFollowsTheDiskWithFlags(t *testing.T) {
+	for seed := range uint64(40) {
+		f := randomFlags(rand.New(rand.NewPCG(seed, 2)))
+		t.Run(fmt.Sprintf("%d %+v", seed, f), func(t *testing.T) { storm(t, seed, 15, f) })
+	}
+}
+
+func storm(t *testing.T, seed uint64, rounds int, f flags) {
 	p := serve(t, "a", "d/a", "d/e/a", ".v1/x", ".v2/x", "..data -> .v1", "l -> ..data/x", "k -> d/a")
 	s := newStorming(p, seed)
+	if f != (flags{}) {
+		p.selected(f)
+		s.dirs = append(s.dirs, ".h", "d/.h", ".v1", "d/out")
+	}
 	p.watch()
 	before := p.shot()
 	for round := range rounds {
@@ -57,6 +69,9 @@ func storm(t *testing.T, seed uint64, rounds int) {
 		after := p.shot()
 		s.check(before, after, keys, list, blind, told)
 		s.checkSkip(rewalk)
+		if f != (flags{}) && round%3 == 0 {
+			s.checkEach(f, after)
+		}
 		if t.Failed() {
 			t.Fatalf("round %d, blind %v\noperations: %s\nbatch: %v\nkeys: %q\nrewalk: %q", round, blind, strings.Join(log, "; "), b, keys, rewalk)
 		}
@@ -105,7 +120,7 @@ func TestBaselinesBeforeLoad(t *testing.T) {
 }
 
 func newStorming(p *place, seed uint64) *storming {
-	s := &storming{place: p, rand: rand.New(rand.NewPCG(seed, 1)), linked: map[uint64]bool{}}
+	s := &storming{place: p, rand: rand.New(rand.NewPCG(seed, 1)), linked: map[uint64]bool{}, dirs: []string{"d", "d/e", "f", "out"}}
 	s.begin()
 	return s
 }
@@ -118,6 +133,7 @@ type storming struct {
 	wrote map[uint64][]string // by which names an inode was written to
 	skip  map[string]bool     // what Skip last answered, as far as a watcher would go by it
 	n     int
+	dirs  []string // where operations fall, besides the root
 
 	linked map[uint64]bool // inodes that ever had two names: with one that is not served, the change time moves unseen
 }
@@ -164,6 +180,38 @@ func (s *storming) checkSkip(rewalk []string) {
 	}
 }
 
+// checkEach holds what is said of each path on the disk, and of some that are not there, to the rules.
+func (s *storming) checkEach(f flags, after map[string]seen) {
+	s.eachPath(func(rel string, isDir bool) {
+		fi, err := os.Lstat(s.at(rel))
+		s.must(err)
+		was, want := after[rel]
+		want = want || isDir && f.shows(s.dir, rel, true)
+		c, err := s.read(escape(rel))
+		e := s.Explain(context.Background(), rel)
+		if (err == nil) != want || e.Served != want || err == nil && !isDir && string(c.Data) != was.content {
+			s.t.Errorf("%q (%v) should be served: %v; read: %v, %+v", rel, fi.Mode(), want, err, e)
+		}
+		if e.At != rel && !strings.HasPrefix(rel, e.At+"/") {
+			s.t.Errorf("%q is explained at %q", rel, e.At)
+		}
+		if isDir && s.Skip(rel) == want {
+			s.t.Errorf("Skip(%q) = %v", rel, want)
+		}
+		if _, err := s.cat.Resolve("test://" + escape(rel)); err != nil && want {
+			s.t.Errorf("%q does not resolve", rel)
+		}
+		if none := join(rel, "e"); isDir && !s.exists(none) && s.Skip(none) == f.shows(s.dir, none, true) {
+			s.t.Errorf("Skip(%q) = %v", none, s.Skip(none))
+		}
+	})
+}
+
+func (p *place) exists(rel string) bool {
+	_, err := os.Lstat(p.at(rel))
+	return err == nil
+}
+
 func (p *place) applyAll(b watcher.Batch) (keys []string, list bool, rewalk []string) {
 	c, reply := p.Apply(b)
 	for _, k := range c.Keys {
@@ -186,68 +234,6 @@ type seen struct {
 // differs: whoever reads the file notices, or should be told.
 func (b seen) differs(a seen) bool {
 	return a.ino != b.ino || a.size != b.size || !a.mtime.Equal(b.mtime) || a.content != b.content
-}
-
-func (p *place) shot() map[string]seen {
-	out, err := shotOf(p.dir)
-	p.must(err)
-	return out
-}
-
-// shotOf walks the disk by other means than the package does.
-func shotOf(dir string) (map[string]seen, error) {
-	out := map[string]seen{}
-	root, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, err
-	}
-	return out, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(root, path)
-		if err != nil || rel == "." {
-			return err
-		}
-		if strings.HasPrefix(e.Name(), ".") || strings.HasSuffix(e.Name(), ".pem") || ignoredIn(root, path, e) {
-			if e.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		real := path
-		if e.Type() == fs.ModeSymlink {
-			if real, err = filepath.EvalSymlinks(path); err != nil || !strings.HasPrefix(real, root+"/") || strings.HasSuffix(real, ".pem") {
-				return nil
-			}
-		}
-		fi, err := os.Stat(real)
-		if err != nil || !fi.Mode().IsRegular() {
-			return nil
-		}
-		data, err := os.ReadFile(real)
-		if err != nil {
-			return err
-		}
-		st := fi.Sys().(*syscall.Stat_t)
-		out[rel] = seen{st.Ino, uint64(st.Nlink), fi.Size(), fi.ModTime(), string(data), real}
-		return nil
-	})
-}
-
-// ignoredIn knows the few kinds of lines that the storms write.
-func ignoredIn(root, path string, e fs.DirEntry) bool {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		text, _ := os.ReadFile(dir + "/.gitignore")
-		for line := range strings.Lines(string(text)) {
-			line = strings.TrimSpace(line)
-			name, dirOnly := strings.CutSuffix(line, "/")
-			suffix, open := strings.CutPrefix(name, "*")
-			if name != "" && (!dirOnly || e.IsDir()) && (name == e.Name() || open && strings.HasSuffix(e.Name(), suffix)) {
-				return true
-			}
-		}
-		if dir == root {
-			return false
-		}
-	}
 }
 
 func (s *storming) check(before, after map[string]seen, keys []string, list, blind, told bool) {
@@ -375,7 +361,7 @@ func (s *storming) pick(names ...string) string { return names[s.rand.IntN(len(n
 // path returns a path whose directory exists.
 func (s *storming) path() string {
 	dirs := []string{""}
-	for _, d := range []string{"d", "d/e", "f", "out"} {
+	for _, d := range s.dirs {
 		if fi, err := os.Lstat(s.at(d)); err == nil && fi.IsDir() {
 			dirs = append(dirs, d)
 		}

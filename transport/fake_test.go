@@ -264,11 +264,15 @@ func serveWith(t *testing.T, opts *Options, cat func() *fakeCatalogue, f func(t 
 }
 
 func connect(t *testing.T, opts *Options, cat *fakeCatalogue) *client {
+	return connectTo(t, opts, cat, listen.NewHub(nil))
+}
+
+func connectTo(t *testing.T, opts *Options, cat *fakeCatalogue, hub *listen.Hub) *client {
 	in, w := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	c := &client{
 		t: t, cat: cat, in: w, out: &sink{}, stop: stop, done: make(chan error, 1),
-		hub: listen.NewHub(nil),
+		hub: hub,
 	}
 	s := NewServer(cat, c.hub, opts)
 	c.mem = s.mem

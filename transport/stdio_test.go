@@ -193,26 +193,6 @@ func TestSecondInitializeReplacesTheFirst(t *testing.T) {
 	})
 }
 
-func TestLimitsOfListens(t *testing.T) {
-	serveWith(t, &Options{MaxURIs: 2}, newFakeCatalogue, func(t *testing.T, c *client) {
-		c.ask(listenTo("1", `"resourceSubscriptions":["test://top/1","test://top/2","test://top/3"]`)).wantError(t, "1", -32602, "3 URIs", "limit is 2")
-		c.send(listenTo("1", `"resourceSubscriptions":["test://top/1","test://top/2","test://top/1"]`))
-		c.raw(acknowledged("1", `"resourceSubscriptions":["test://top/1","test://top/2"]`))
-	})
-	synctest.Test(t, func(t *testing.T) {
-		in, w := io.Pipe()
-		c := &client{t: t, in: w, out: &sink{}, done: make(chan error, 1), stop: func() {}, hub: listen.NewHub(&listen.Options{MaxStreams: 1})}
-		go func() { c.done <- NewServer(newFakeCatalogue(), c.hub, nil).ServeStdio(t.Context(), in, c.out) }()
-		c.send(listenTo("1", onlyA))
-		c.frames()
-		c.ask(listenTo("2", onlyA)).wantError(t, "2", -32603, "too many open listens")
-		c.ask(initialize("3", "2025-11-25")).wantError(t, "3", -32603, "too many open listens")
-		c.send(cancel("1"), listenTo("2", onlyA))
-		c.raw(acknowledged("2", onlyA))
-		c.close()
-	})
-}
-
 func TestListenTakesABaselineFirst(t *testing.T) {
 	serve(t, func(t *testing.T, c *client) {
 		c.send(listenTo("1", `"resourceSubscriptions":["`+a+`","test://top/dir/"]`), listenTo("2", `"resourcesListChanged":true`))

@@ -3,7 +3,7 @@
 //
 // A [Root] is one served directory. It keeps an index of the visible names (tree.go), which [Root.Load] fills and
 // [Root.Apply] keeps true; sizes and times are read when a page, a baseline or an event first needs them. A [Catalogue] is
-// the ordered set of roots that clients talk to.
+// the ordered set of roots that clients talk to; [OpenRoots] opens several that know of each other.
 //
 // Contract:
 //
@@ -11,6 +11,9 @@
 //     in a Change, and owns no watch. From outside, hidden, refused and absent look the same.
 //   - Order: each directory's files come before its subdirectories, both in byte order. A cursor is a position in that order,
 //     so a walk over the pages sees each file that exists throughout exactly once, whatever else comes and goes.
+//   - A root that is missing, or a directory that cannot be listed, counts as empty. What shows once it can be listed counts as
+//     there at once, and is read by its own rules even before an Apply knows them.
+//   - Of roots inside each other the inner one serves its subtree, and the outer one denies it.
 //   - Load and Apply exclude each other and do their I/O without the lock that readers take: List, Read, Resolve, Skip and
 //     Baseline never wait for the disk work of Apply. List waits for Load, also for one that an Apply makes up for, until
 //     its page is known.

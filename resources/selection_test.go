@@ -193,7 +193,7 @@ func TestIgnoreEditsAroundWhatIsUnhidden(t *testing.T) {
 	}
 	p.write(".gitignore", "d/\n")
 	c, reply := p.Apply(dirty(cont, ".gitignore"))
-	if want := []string{"test://d/c", "test://d/f", "test://d/f/b"}; !slices.Equal(c.Keys, want) || !c.List || !slices.Equal(reply.Rewalk, []string{""}) {
+	if want := []string{"test://d/c", "test://d/f/", "test://d/f/b"}; !slices.Equal(c.Keys, want) || !c.List || !slices.Equal(reply.Rewalk, []string{""}) {
 		t.Errorf("%+v, %+v", c, reply)
 	}
 	p.wantList("d/e/a")
@@ -203,7 +203,7 @@ func TestIgnoreEditsAroundWhatIsUnhidden(t *testing.T) {
 	p.make("d/e/n", "d/n", "d/e2/a")
 	p.wantApply(dirty(cont, "d/e/n", "d/n", "d/e2"), true, "d/e/n")
 	p.remove(".gitignore")
-	p.wantApply(dirty(str, ".gitignore"), true, "d/c", "d/e2", "d/e2/a", "d/f", "d/f/b", "d/n")
+	p.wantApply(dirty(str, ".gitignore"), true, "d/c", "d/e2/", "d/e2/a", "d/f/", "d/f/b", "d/n")
 }
 
 // What a directory that cannot be listed holds is judged by how the directory stands, not by how the one above does.

@@ -130,7 +130,7 @@ func (a *apply) ignoreFiles() {
 
 // visit follows the hints below a directory that the index holds.
 func (a *apply) visit(d *dir, path string, h *hint) {
-	if h.rescan || h.evidence&(watcher.Content|watcher.Structure) != 0 ||
+	if h.rescan || h.evidence&(watcher.Content|watcher.Structure) != 0 || a.unread(d, path, h) ||
 		h.evidence != 0 && a.readableNow(d, path) == d.closed {
 		a.relist(d, path, h, a.root.above(d), true)
 		return
@@ -146,6 +146,15 @@ func (a *apply) visit(d *dir, path string, h *hint) {
 		a.child(d, path, name, h.sub[name], &e)
 	}
 	a.commitEdit(d, &e)
+}
+
+// unread reports whether h tells of something in a directory that could not be listed, and that nobody will name again.
+func (a *apply) unread(d *dir, path string, h *hint) bool {
+	if d.knowsRules() || len(h.sub) == 0 {
+		return false
+	}
+	_, owed := a.root.owed.again[path]
+	return !owed
 }
 
 // above returns the scope in force in the parent of d.

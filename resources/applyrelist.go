@@ -40,7 +40,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 func (a *apply) scan(d *dir, path string, h *hint, above *scope) ([]entry, *scope, error) {
 	list, found, err := a.root.readAll(path)
 	if err != nil {
-		return nil, above.own(path, noRules, d.in), err
+		return nil, above.unread(path, d.in), err
 	}
 	in := above.own(path, a.rules(d, path, found, h), d.in)
 	return visible(list, path, in), in, nil
@@ -49,6 +49,9 @@ func (a *apply) scan(d *dir, path string, h *hint, above *scope) ([]entry, *scop
 // remembered is what the index holds of d, as far as it is visible below the scope above.
 func (d *dir) remembered(path string, above *scope) ([]entry, *scope) {
 	in := above.own(path, d.in.rawOf(path), d.in)
+	if d.in != nil && d.in.unsure {
+		in = above.unread(path, d.in)
+	}
 	var list []entry
 	for _, f := range d.files {
 		if d.links[f.name] == nil {

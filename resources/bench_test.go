@@ -93,6 +93,16 @@ func BenchmarkLoad100000(b *testing.B) {
 	}
 }
 
+func BenchmarkLoad100000Selected(b *testing.B) {
+	p := plant(b, 100000)
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		p.selected(flags{include: "*.md *.txt d0*/e?1/**", exclude: "*.bak build/ /d00/e00/*7.md", unhide: ".github/** d00/.env"})
+		p.load()
+	}
+}
+
 func BenchmarkApplyOneChange(b *testing.B) {
 	p := plant(b, 10000).watch()
 	batch := watcher.Batch{Dirty: []watcher.Dirty{{Path: "d00/e50/file05050.md", Evidence: watcher.Content}}}

@@ -9,6 +9,8 @@
 //
 //   - Visibility is one rule in one place (visibility.go). What it hides is not listed, not readable by a direct URI, never
 //     in a Change, and owns no watch. From outside, hidden, refused and absent look the same.
+//   - A [Selection] is part of that rule: it holds for the list, reads, links' targets, subscriptions, watches and changes alike,
+//     and never differs between them. [Root.Explain] tells the rule that decides about a path.
 //   - Order: each directory's files come before its subdirectories, both in byte order. A cursor is a position in that order,
 //     so a walk over the pages sees each file that exists throughout exactly once, whatever else comes and goes.
 //   - A root that is missing, or a directory that cannot be listed, counts as empty. What shows once it can be listed counts as
@@ -23,7 +25,8 @@
 //   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
 //     that moved under equal permissions counts as a write.
 //   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in
-//     Reply.Retry. An ignore file that is not known hides everything beside it.
+//     Reply.Retry. An ignore file that is not known hides everything beside it; of a directory that could
+//     not be listed it is read when somebody asks for what is in there.
 //   - Files are opened through [os.Root], regular files only, never through a link but in the last segment, and never
 //     in a way that could block. Nor are names looked up through a link, for the index. Errors name no path of the host.
 //   - The package starts no goroutine. All methods may be called from any goroutine.

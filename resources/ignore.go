@@ -23,6 +23,7 @@ type scope struct {
 	dir    string // whose ignore files these are
 	raw    rawRules
 	rules  []rule
+	unsure bool // what the ignore files say is not known
 
 	sel      *selection // the same in all of a root; nil for the defaults
 	standing standing   // of dir
@@ -43,28 +44,45 @@ type rule struct {
 // own returns the scope of dir, below that of its parent, when its ignore files hold raw: old again, if that is the same, so
 // that equal pointers mean equal rules.
 func (s *scope) own(dir string, raw rawRules, old *scope) *scope {
-	if old != nil && old.parent == s && old.dir == dir && old.raw == raw {
+	if old != nil && old.parent == s && old.dir == dir && old.raw == raw && !old.unsure {
 		return old
 	}
-	out := scope{parent: s, dir: dir, raw: raw}
-	differs := false
-	if s != nil {
-		out.sel, out.standing = s.sel, s.standing
-	}
-	if out.sel != nil && dir != "" {
-		above, name := split(dir)
-		_, out.standing = s.choose(above, name, true)
-		differs = out.standing != s.standing
-	}
-	if raw != noRules {
-		for i, text := range raw {
-			out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
-		}
-	}
-	if len(out.rules) == 0 && !differs {
+	if raw == noRules && (s == nil || s.sel == nil) {
 		return s
 	}
-	return &out
+	out := s.below(dir)
+	out.raw = raw
+	for i, text := range raw {
+		out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
+	}
+	if len(out.rules) == 0 && (s == nil || out.standing == s.standing) {
+		return s
+	}
+	return out
+}
+
+// unread is own for a directory whose ignore files could not be read.
+func (s *scope) unread(dir string, old *scope) *scope {
+	if old != nil && old.parent == s && old.dir == dir && old.unsure {
+		return old
+	}
+	out := s.below(dir)
+	out.unsure = true
+	return out
+}
+
+// below returns a scope for dir without rules of its own.
+func (s *scope) below(dir string) *scope {
+	out := &scope{parent: s, dir: dir}
+	if s == nil {
+		return out
+	}
+	out.sel, out.standing = s.sel, s.standing
+	if s.sel != nil && dir != "" {
+		above, name := split(dir)
+		_, out.standing = s.choose(above, name, true)
+	}
+	return out
 }
 
 // match returns the rule that decides about the entry name of dir, nil if none speaks of it. The last match wins, and the

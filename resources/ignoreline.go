@@ -5,6 +5,9 @@ import "strings"
 // parseIgnore reads an ignore file as git does: a byte order mark, CRLF and trailing spaces are not part of a line, a
 // backslash keeps what follows it. A line that can never match gives no rule; a bad one never fails the file.
 func parseIgnore(file, text string) []rule {
+	if text == "" {
+		return nil
+	}
 	unreadable := text == hideAll
 	var rules []rule
 	text = strings.TrimPrefix(text, "\ufeff")

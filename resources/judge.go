@@ -23,8 +23,8 @@ func (r *Root) judgePath(rel string, isDir, answers bool) verdict {
 	parent, name := split(rel)
 	r.mu.RLock()
 	d, rest := r.tree.descend(parent)
-	in, known := d.in, d.loaded && !d.unseen
-	if d.unseen {
+	in, known := d.in, d.knowsRules() && !d.unseen
+	if !known && d.loaded {
 		in = r.above(d)
 	}
 	r.mu.RUnlock()
@@ -68,7 +68,7 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d, rest := r.tree.descend(rel); rest == "" && d.loaded && !d.unseen {
+	if d, rest := r.tree.descend(rel); rest == "" && d.knowsRules() && !d.unseen {
 		return d.in, true
 	}
 	if answers {
@@ -87,7 +87,7 @@ func (r *Root) scopeOf(rel string, parent *scope, answers bool) (s *scope, ok bo
 }
 
 // nobodyKnows stands for rules that could not be read, or that were others at each look: no directory has it.
-var nobodyKnows = &scope{}
+var nobodyKnows = &scope{unsure: true}
 
 // answer keeps what Skip went by. The caller holds mu.
 func (r *Root) answer(rel string, s *scope) {
@@ -114,7 +114,7 @@ func (r *Root) learnt(rel string, in *scope) (differs bool) {
 
 // sameRules compares what the ignore files of dir itself say; those above are compared where they are.
 func sameRules(a, b *scope, dir string) bool {
-	if a == nobodyKnows || b == nobodyKnows {
+	if a != nil && a.unsure || b != nil && b.unsure {
 		return false
 	}
 	return a.rawOf(dir) == b.rawOf(dir)

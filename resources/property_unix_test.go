@@ -494,7 +494,13 @@ func (s *storming) rareStep(x string, fx fs.FileInfo) string {
 }
 
 func TestStormsWithPagesAndReaders(t *testing.T) {
-	p := serve(t, "a", "d/a", "d/e/a").watch()
+	for _, f := range []flags{{}, {unhide: "d/e/** out/*", exclude: "b", include: "d/** a k"}} {
+		t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) { stormWithReaders(t, f) })
+	}
+}
+
+func stormWithReaders(t *testing.T, f flags) {
+	p := serve(t, "a", "d/a", "d/e/a").selected(f).watch()
 	stop := make(chan struct{})
 	done := make(chan error, 2)
 	go func() {
@@ -521,6 +527,7 @@ func TestStormsWithPagesAndReaders(t *testing.T) {
 			}
 			p.read("d/a") // any outcome: it comes and goes
 			p.Skip("d/e")
+			p.Explain(context.Background(), "d/e/l")
 			p.cat.Baseline(context.Background(), []string{"test://a", "test://d"})
 		}
 	}()

@@ -201,3 +201,24 @@ func TestReadDuringLoadWithoutDescriptors(t *testing.T) {
 	})
 	p.wantText("f", "content of f")
 }
+
+// A directory that could not be listed may hold an ignore file, which the disk is asked for until the index knows it.
+func TestReadsGoByIgnoreFilesThatTheIndexCouldNotRead(t *testing.T) {
+	p := serve(t, "d/a", "d/e/b")
+	p.write("d/.gitignore", "a\n")
+	d := &dir{name: "d", parent: p.tree}
+	p.tree.dirs, p.tree.loaded = []*dir{d}, true
+	_, in, err := p.scan("d/a", nil) // as if d had been a file, or unreadable
+	in.dir = "d"
+	p.learn(d, "d", listing{in: in, err: err})
+	if v := verdictOn(d.in, "d", "e", true); v.by != unknown {
+		t.Errorf("%+v", v)
+	}
+	p.wantAbsent("d/a")
+	p.wantText("d/e/b", "content of d/e/b")
+	if p.Skip("d/e") {
+		t.Error("what is visible is not watched")
+	}
+	p.wantApply(dirty(cont, "d/none"), true, "d/e", "d/e/b") // any word of it has it listed
+	p.wantAbsent("d/a")
+}

@@ -70,7 +70,7 @@ func (r *Root) readDir(rel string, n int) ([]entry, error) {
 func (r *Root) scan(rel string, above *scope) ([]entry, *scope, error) {
 	list, found, err := r.readAll(rel)
 	if err != nil {
-		return nil, above.own(rel, noRules, nil), err
+		return nil, above.unread(rel, nil), err
 	}
 	in := above.own(rel, found.raw, nil)
 	return visible(list, rel, in), in, nil

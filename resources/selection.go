@@ -82,7 +82,7 @@ func (s *scope) uncover(now standing, base, whole *subject, dir string, isDir bo
 		return now.unhidden, now
 	}
 	if g := s.sel.unhide.match(base, whole, isDir); g != nil {
-		now.unhidden, now.closed = verdict{by: unhidden, glob: g, at: whole.text}, verdict{}
+		now.unhidden = verdict{by: unhidden, glob: g, at: whole.text}
 		return now.unhidden, now
 	}
 	if !now.closed.hidden() {
@@ -112,7 +112,11 @@ func (s *Selection) misplaced(dir string) error {
 		if _, err := os.Lstat(below(dir, strings.TrimPrefix(prefix, "/"))); err == nil {
 			continue
 		}
-		return &GlobError{g.text, 0, "a pattern is matched below the served directory: write " + (&Glob{text: rest}).quoted()}
+		reason := "a pattern is matched below the served directory"
+		if rest != "" {
+			reason += ": write " + (&Glob{text: rest}).quoted()
+		}
+		return &GlobError{g.text, 0, reason}
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ func (d *dir) path() string {
 	return join(d.parent.path(), d.name)
 }
 
+// knowsRules reports whether in holds the ignore files of d itself.
+func (d *dir) knowsRules() bool { return d.loaded && (d.in == nil || !d.in.unsure) }
+
 func findFile(files []*file, name string) (int, bool) {
 	return slices.BinarySearchFunc(files, name, func(f *file, name string) int { return strings.Compare(f.name, name) })
 }

@@ -57,6 +57,8 @@ func (s *scope) byDefault(dir, name string, isDir bool) verdict {
 		return verdict{by: dotName, at: join(dir, name)}
 	case secretName(name) != "":
 		return verdict{by: credential, at: join(dir, name)}
+	case s != nil && s.unsure:
+		return verdict{by: unknown, at: dir}
 	}
 	if r := s.match(dir, name, isDir); r != nil && !r.negated {
 		return verdict{by: ignored, rule: r, at: join(dir, name)}

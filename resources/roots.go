@@ -44,6 +44,11 @@ func OpenRoots(specs []Spec, opts *Options) ([]*Root, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
+	if opts.Base != "" { // before a name follows it
+		if err := checkBase(opts.Base); err != nil {
+			return nil, &RootError{Dir: specs[0].Dir, Err: err}
+		}
+	}
 	names, err := namesOf(specs)
 	if err != nil {
 		return nil, err

@@ -106,8 +106,10 @@ func TestOpenRootsErrors(t *testing.T) {
 	if _, err := OpenRoots([]Spec{{Dir: ""}}, nil); !errors.Is(err, ErrMissing) {
 		t.Error(err)
 	}
-	if _, err := p.openRoots(&Options{Base: "test"}, "a", "b"); !errors.Is(err, ErrBadBase) {
-		t.Error(err)
+	for _, base := range []string{"test", "test://x", "test://x?", "test:"} {
+		if _, err := p.openRoots(&Options{Base: base}, "a", "b"); !errors.Is(err, ErrBadBase) {
+			t.Errorf("%s: %v", base, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -52,36 +53,43 @@ func (f *inflight) answerLocked(c *call, frame *[]byte) {
 	}
 }
 
-// next takes the answer that is to be written next and forgets the call, or all calls of the batch. It returns nil if
-// there is none, or none shorter than a burst unless large is set.
-func (f *inflight) next(large bool) *call {
+// next takes the answer that is to be written next and forgets the call, or all calls of the batch: that which has waited
+// longest of those of at most so many bytes. It returns nil if there is none.
+func (f *inflight) next(most int) *call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.nextLocked(large)
+	return f.nextLocked(most)
 }
 
-func (f *inflight) nextLocked(large bool) *call {
-	c, ok := f.answers.first()
-	if !ok {
-		return nil
+func (f *inflight) nextLocked(most int) *call {
+	for c := range f.answers.all() {
+		place, together := &c.link, []*call{c}
+		if b := c.batch; b != nil {
+			place, together = &b.link, b.calls
+		}
+		size := 0
+		for _, c := range together {
+			size += c.size()
+		}
+		if size > most {
+			continue
+		}
+		for _, c := range together {
+			f.takeLocked(c)
+		}
+		place.remove()
+		f.startLocked()
+		return c
 	}
-	place, together := &c.link, []*call{c}
-	if b := c.batch; b != nil {
-		place, together = &b.link, b.calls
-	}
-	size := 0
-	for _, c := range together {
-		size += c.size()
-	}
-	if !large && size >= burst {
-		return nil
-	}
-	for _, c := range together {
-		f.takeLocked(c)
-	}
-	place.remove()
-	f.startLocked()
-	return c
+	return nil
+}
+
+// unwritten reports whether an answer waits to be written.
+func (f *inflight) unwritten() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, waits := f.answers.first()
+	return waits
 }
 
 func (f *inflight) takeLocked(c *call) {
@@ -108,7 +116,7 @@ func (f *inflight) discountLocked(c *call) {
 func (f *inflight) drop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for c := f.nextLocked(true); c != nil; c = f.nextLocked(true) {
+	for c := f.nextLocked(math.MaxInt); c != nil; c = f.nextLocked(math.MaxInt) {
 		c.memory.release()
 	}
 }

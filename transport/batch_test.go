@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -152,7 +153,7 @@ func TestRestOfASpentBatchIsRefused(t *testing.T) {
 	if f.store(b.calls[0], &long) || f.store(b.calls[1], &short) || !f.start(b.calls[2]) {
 		t.Error("ready too early, or not at all")
 	}
-	if f.ready != len(short) || f.next(true) != b.calls[0] || b.calls[0].frame != nil || b.calls[1].frame != &short || b.calls[2].frame != nil {
+	if f.ready != len(short) || f.next(math.MaxInt) != b.calls[0] || b.calls[0].frame != nil || b.calls[1].frame != &short || b.calls[2].frame != nil {
 		t.Errorf("%d bytes wait", f.ready)
 	}
 	f.check(t)
@@ -167,7 +168,7 @@ func TestCancellationsCompleteOrEmptyABatch(t *testing.T) {
 		synctest.Wait()
 		p.receive([]byte(cancel(`"r0"`)))
 		p.receive([]byte(cancel(`"r1"`)))
-		if c := p.f.next(true); c != nil {
+		if c := p.f.next(math.MaxInt); c != nil {
 			t.Error("an empty batch waits to be written")
 		}
 	})

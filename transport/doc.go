@@ -25,13 +25,17 @@
 // Silence. Once a cancellation has been read, nothing that is not yet handed to the output is sent for its request. An
 // answer and a stream's frame are asked for immediately before they are written, so nothing is purged.
 //
-// Loss. Every well-formed request that is not cancelled is answered exactly once while the output accepts bytes.
+// Loss. Every well-formed request that is not cancelled is answered exactly once while the output accepts bytes,
+// but for what a demand to leave has no time for.
 //
 // Leaving. At the end of input what was asked is answered and every listen is completed, however long that takes, as long
 // as there is progress. When no call is answered and no byte is taken for 700 ms, the work is told to end, and 150 ms
 // later what is not answered is given up. While a write is on its way only the output counts, since work may have to wait
 // for it: when it takes no byte for 1.7 s the rest is left unwritten. So a hung catalogue keeps a process for a second, a
-// stalled output for two. A write is at most 16 KiB, and 4 KiB at the end, so that progress shows.
+// stalled output for two. The end of the context, also after that of input, demands more: it is left after 1.5 s even if
+// there is progress, the work is told to end after 1.2 s, and no frame is begun of which the output seems not to take all
+// until then. One is cut only if it was begun before that was known. A write is at most 16 KiB, and 4 KiB at the end, so
+// that progress shows.
 //
 // Goroutines. [Server.ServeStdio] starts one that reads, one that writes, one for each request that may block and,
 // while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are

@@ -147,6 +147,13 @@ func (c *fakeCatalogue) busy() int {
 	return c.running
 }
 
+// atOnce is how many reads have had their memory at a time.
+func (c *fakeCatalogue) atOnce() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.most
+}
+
 func (c *fakeCatalogue) Templates() []mcp.ResourceTemplate {
 	return []mcp.ResourceTemplate{{URITemplate: "test://top/{+path}", Name: "root", Title: "Root", Description: "any file"}}
 }
@@ -218,6 +225,13 @@ func (s *sink) Write(p []byte) (int, error) {
 	s.last = time.Now()
 	s.largest = max(s.largest, len(p))
 	return len(p), nil
+}
+
+// written is what was written so far.
+func (s *sink) written() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data
 }
 
 func (s *sink) lastWrite() time.Time {

@@ -105,30 +105,34 @@ func (f *inflight) admit(calls ...*call) bool {
 }
 
 // open adds a stream, that of a legacy session or, if it has a call, that of a listen. ok is false if it is not wanted
-// any more: its listen was cancelled, or the end is past. If finish is set the end has begun, and the stream is to be
-// completed.
+// any more: its listen was cancelled, or the end is past. Its call is then still in flight, until decline. If finish is
+// set the end has begun, and the stream is to be completed.
 func (f *inflight) open(s *carrier) (ok, finish bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	wanted := f.phase < phaseCut
-	if c := s.call; c != nil {
-		wanted = wanted && c.state == working
-		if c.state == working {
-			f.owed--
-		}
-		f.dismissLocked(c)
-		if wanted {
-			c.state = listening
-			c.stream = s
-		} else {
-			f.unlistLocked(c)
-		}
-	}
-	if !wanted {
+	c := s.call
+	if f.phase >= phaseCut || c != nil && c.state != working {
 		return false, false
+	}
+	if c != nil {
+		f.owed--
+		f.dismissLocked(c)
+		c.state = listening
+		c.stream = s
 	}
 	f.streams[s] = struct{}{}
 	return true, f.phase >= phaseEnding
+}
+
+// decline ends the call of a listen whose stream was not wanted, and is over: whoever waits for the work may leave then.
+func (f *inflight) decline(c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.state == working {
+		f.owed--
+	}
+	f.dismissLocked(c)
+	f.unlistLocked(c)
 }
 
 // forget removes a stream that is over, with the id of its listen.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -64,7 +66,7 @@ func TestUnwrittenAnswersHoldUpFurtherWork(t *testing.T) {
 			t.Fatalf("%d bytes of answers wait", f.ready)
 		}
 		for range calls {
-			if f.next(true) == nil {
+			if f.next(math.MaxInt) == nil {
 				t.Fatal("no answer")
 			}
 			synctest.Wait()
@@ -192,4 +194,32 @@ func TestContextsOfCallsEnd(t *testing.T) {
 			t.Errorf("%d contexts are left", n)
 		}
 	})
+}
+
+// A stream that is opened too late is over before anybody takes the work for done.
+func TestUnwantedStreamIsOverBeforeTheWorkIs(t *testing.T) {
+	for name, end := range map[string]func(*inflight, *call){
+		"cancelled": func(f *inflight, c *call) { f.cancel(c.id); f.advance(phaseCut) },
+		"cut off":   func(f *inflight, _ *call) { f.advance(phaseCut) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newInflight(1, func(*call) {})
+			id, _ := jsonrpc.ParseID([]byte("1"))
+			c := &call{id: id, weight: 1}
+			f.admit(c)
+			f.start(c)
+			end(f, c)
+			if ok, _ := f.open(&carrier{call: c}); ok {
+				t.Errorf("%s: the stream is wanted", name)
+			}
+			if f.resting() {
+				t.Errorf("%s: the work is done although the stream is not over", name)
+			}
+			f.decline(c)
+			if !f.resting() {
+				t.Errorf("%s: the work is not done", name)
+			}
+			f.check(t)
+		})
+	}
 }

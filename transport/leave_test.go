@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -34,44 +35,93 @@ func withSlow(size int, takes time.Duration) *fakeCatalogue {
 	return cat
 }
 
-// A client that reads slowly but steadily gets everything it asked for whatever its pace and
+// A client that reads slowly but steadily gets everything it asked for before the end of input, whatever its pace and
 // however long that takes; also what had to wait for memory. At either pace one answer takes longer than any grace, and
 // each read needs all of the memory. They are no larger than that asks for: the race detector looks at each byte of theirs
 // a dozen times.
 func TestSlowClientGetsAllAnswers(t *testing.T) {
-	for ending, end := range endings {
-		for name, slow := range map[string]func(s *sink){
-			"often":  func(s *sink) { s.pause = 100 * time.Millisecond },
-			"seldom": func(s *sink) { s.pause = 1500 * time.Millisecond },
-			// The pieces that are written before the end are larger, and one of them is on its way.
-			"by bytes": func(s *sink) { s.perKiB = 500 * time.Millisecond / 8 },
-		} {
-			t.Run(ending+" "+name, func(t *testing.T) {
+	for name, slow := range map[string]func(s *sink){
+		"often":  func(s *sink) { s.pause = 100 * time.Millisecond },
+		"seldom": func(s *sink) { s.pause = 1500 * time.Millisecond },
+		// The pieces that are written before the end are larger, and one of them is on its way.
+		"by bytes": func(s *sink) { s.perKiB = 500 * time.Millisecond / 8 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n = 5
+				c := connect(t, &Options{MaxReadMemory: 256 << 10}, withSlow(100_000, 0))
+				c.send(listenTo(`"l"`, onlyA))
+				c.frames()
+				c.out.mu.Lock()
+				slow(c.out)
+				c.out.mu.Unlock()
+				for i := range n {
+					c.send(read(fmt.Sprint(i), other))
+				}
+				start := time.Now()
+				c.close()
+				if d := time.Since(start); d < n*writeGrace {
+					t.Errorf("took %v", d)
+				}
+				got := c.frames()
+				if len(got) != n+1 {
+					t.Errorf("%d answers", len(got))
+				}
+				for _, f := range got {
+					if f.Result == nil {
+						t.Errorf("got %.200s", f.raw)
+					}
+				}
+			})
+		})
+	}
+}
+
+// demands are the ways to demand to leave.
+var demands = map[string]func(c *client){
+	"at once": func(c *client) { c.stop() },
+	"after the end of input": func(c *client) {
+		c.in.Close()
+		after(3 * time.Second)
+		c.stop()
+	},
+}
+
+// A demand to leave is met in time although there is progress. What a slow client can take until then is written, and no
+// frame is cut but one that is too large for it. One line says that something is missing.
+func TestDemandToLeaveIsMetInTime(t *testing.T) {
+	for name, demand := range demands {
+		for size, cut := range map[int]bool{100_000: false, 1_000_000: true} {
+			t.Run(fmt.Sprint(name, size), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					const n = 5
-					c := connect(t, &Options{MaxReadMemory: 256 << 10}, withSlow(100_000, 0))
+					var log bytes.Buffer
+					c := connect(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, withSlow(size, 0))
+					c.out.pause = 10 * time.Millisecond
 					c.send(listenTo(`"l"`, onlyA))
-					c.frames()
-					c.out.mu.Lock()
-					slow(c.out)
-					c.out.mu.Unlock()
-					for i := range n {
+					for i := range 30 {
 						c.send(read(fmt.Sprint(i), other))
 					}
-					start := time.Now()
-					end(c)
+					demand(c)
+					start, before := time.Now(), len(c.out.written())
 					c.wait()
-					if d := time.Since(start); d < n*writeGrace {
+					if d := time.Since(start); d > 1600*time.Millisecond {
 						t.Errorf("took %v", d)
 					}
-					got := c.frames()
-					if len(got) != n+1 {
-						t.Errorf("%d answers", len(got))
+					after(time.Second) // what is on its way
+					if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "without having written everything") {
+						t.Errorf("said %q", log.String())
 					}
-					for _, f := range got {
-						if f.Result == nil {
-							t.Errorf("got %.200s", f.raw)
-						}
+					if ends := bytes.HasSuffix(c.out.written(), []byte("\n")); ends == cut {
+						t.Errorf("the last frame is cut: %v", !ends)
+					}
+					if cut {
+						return
+					}
+					if n := bytes.Count(c.out.written()[before:], []byte("\n")); n < 3 {
+						t.Errorf("%d frames", n)
+					}
+					if !slices.Contains(raws(c.frames()), completed(`"l"`)) {
+						t.Error("the listen is not completed")
 					}
 				})
 			})
@@ -79,23 +129,78 @@ func TestSlowClientGetsAllAnswers(t *testing.T) {
 	}
 }
 
-// Work that is done call by call is waited for as long as calls are answered.
+// What is small is written although something larger has waited longer.
+func TestDemandToLeaveWritesWhatFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const medium = "test://top/medium"
+		c := connect(t, nil, withSlow(1_000_000, 0))
+		c.cat.contents[medium] = mcp.Contents{MIMEType: "text/plain", Data: bytes.Repeat([]byte("x"), 100_000), Text: true}
+		c.out.pause = 10 * time.Millisecond // 2.4 s for the large one
+		gate := make(chan struct{})
+		c.cat.block[a] = gate
+		for i, uri := range []string{medium, a, other} {
+			c.send(read(fmt.Sprint(i), uri))
+		}
+		close(gate)
+		synctest.Wait()
+		c.stop()
+		c.wait()
+		var ids []string
+		for _, f := range c.frames() {
+			ids = append(ids, string(f.ID))
+		}
+		if !slices.Equal(ids, []string{"0", "1"}) {
+			t.Errorf("got %q", ids)
+		}
+	})
+}
+
+// A client that reads again when it demands to leave gets everything.
+func TestDemandToLeaveAfterAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, nil, withSlow(100_000, 0))
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		for i := range 5 {
+			c.send(read(fmt.Sprint(i), other))
+		}
+		after(time.Hour)
+		c.stop()
+		after(100 * time.Millisecond)
+		c.out.mu.Lock()
+		c.out.stall, c.out.pause = nil, time.Millisecond
+		c.out.mu.Unlock()
+		close(stall)
+		c.wait()
+		if got := c.frames(); len(got) != 5 {
+			t.Errorf("%d answers", len(got))
+		}
+	})
+}
+
+// Work that is done call by call is waited for as long as calls are answered, or until it is too late for a demand.
 func TestSlowWorkIsAnsweredWhileItProgresses(t *testing.T) {
-	for name, end := range endings {
+	for name, takes := range map[string]time.Duration{"input": 5 * time.Second, "context": demandedWork} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := connect(t, &Options{MaxInFlight: 1}, withSlow(10, 600*time.Millisecond))
+				c := connect(t, &Options{MaxInFlight: 1}, withSlow(10, 500*time.Millisecond))
 				for i := range 10 {
 					c.send(read(fmt.Sprint(i), other))
 				}
 				start := time.Now()
-				end(c)
+				endings[name](c)
 				c.wait()
-				if d := time.Since(start); d != 6*time.Second {
+				if d := time.Since(start); d < takes || d > takes+400*time.Millisecond {
 					t.Errorf("took %v", d)
 				}
-				for i, f := range c.frames() {
-					if string(f.ID) != fmt.Sprint(i) || f.Result == nil {
+				got := c.frames()
+				if len(got) != 10 {
+					t.Errorf("%d answers", len(got))
+				}
+				for i, f := range got {
+					if name == "context" && i >= 2 {
+						f.wantError(t, fmt.Sprint(i), -32603, "shutting down")
+					} else if string(f.ID) != fmt.Sprint(i) || f.Result == nil {
 						t.Errorf("got %s", f.raw)
 					}
 				}

@@ -214,11 +214,11 @@ func TestLimitOfMemoryOfReads(t *testing.T) {
 			for i := range reads {
 				c.send(read(fmt.Sprint(i), control))
 			}
-			if c.cat.most != want {
-				t.Errorf("with %d bytes %d reads run at a time, want %d", limit+beyond, c.cat.most, want)
+			if got := c.cat.atOnce(); got != want {
+				t.Errorf("with %d bytes %d reads run at a time, want %d", limit+beyond, got, want)
 			}
 			c.send(read("9", "test://top/small")) // needs none of it
-			if c.cat.most != want+1 {
+			if c.cat.atOnce() != want+1 {
 				t.Errorf("a small read waits for memory")
 			}
 			after(2 * time.Hour)

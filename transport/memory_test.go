@@ -62,8 +62,8 @@ func TestReadsKeepWithinTheBudget(t *testing.T) {
 		if grown := liveBytes() - before; grown > 5<<19+1<<20 {
 			t.Errorf("%d bytes are taken", grown)
 		}
-		if c.cat.most > 4 {
-			t.Errorf("%d reads at a time", c.cat.most)
+		if c.cat.atOnce() > 4 {
+			t.Errorf("%d reads at a time", c.cat.atOnce())
 		}
 		c.out.setStall(nil)
 		close(stall)
@@ -81,8 +81,8 @@ func TestReadsThatWaitForMemoryDelayNothing(t *testing.T) {
 		for i := range 9 {
 			c.send(read(fmt.Sprint(i), control))
 		}
-		if c.cat.busy() != 9 || c.cat.most != 1 {
-			t.Errorf("%d reads, %d with memory", c.cat.busy(), c.cat.most)
+		if c.cat.busy() != 9 || c.cat.atOnce() != 1 {
+			t.Errorf("%d reads, %d with memory", c.cat.busy(), c.cat.atOnce())
 		}
 		c.send(read(`"too many wait"`, control), read(`"behind them"`, control))
 		if c.cat.busy() != 9 {

@@ -1,5 +1,7 @@
 package transport
 
+import "iter"
+
 // queue keeps what waits in order. What is taken out of its middle leaves nothing behind, however long the rest waits.
 // The zero queue is empty.
 type queue[T any] struct {
@@ -29,6 +31,17 @@ func (q *queue[T]) first() (item T, ok bool) {
 		return item, false
 	}
 	return q.root.next.item, true
+}
+
+// all yields what waits, in order. An item is not to be taken out of the queue before the loop is left.
+func (q *queue[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for l := q.root.next; l != nil && l != &q.root; l = l.next {
+			if !yield(l.item) {
+				return
+			}
+		}
+	}
 }
 
 func (l *link[T]) queued() bool { return l.next != nil }

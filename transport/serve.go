@@ -125,6 +125,9 @@ func (p *pipe) carry(s *carrier, stream *listen.Stream) bool {
 	switch {
 	case !ok:
 		stream.Cancel()
+		if s.call != nil {
+			p.f.decline(s.call)
+		}
 	case finish:
 		stream.Complete()
 	}

@@ -15,9 +15,10 @@ import (
 
 // ServeStdio serves one client over a pipe, both eras mixed as it likes, until the input ends, ctx ends or the output
 // fails. It then answers what was asked and completes every listen, as long as there is progress: it leaves a second after
-// the last answer if work hangs, and two after the last byte was taken if the output stalls. It returns nil after the end
-// of input or of ctx and when the client no longer takes the output, and any other error of in or out. It writes nothing
-// but frames to out, and closes neither.
+// the last answer if work hangs, and two after the last byte was taken if the output stalls. When ctx ends, also after the
+// end of input, it leaves within two seconds even if there is progress. It returns nil after the end of input or of ctx
+// and when the client no longer takes the output, and any other error of in or out. It writes nothing but frames to out,
+// and closes neither.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	work, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abandon(errLeaving)
@@ -30,11 +31,15 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	var readErr, writeErr error
 	select {
 	case readErr = <-p.ended:
-		writeErr = p.leave(phaseEnding, abandon, written)
+		writeErr = p.leave(ctx.Done(), abandon, written)
 	case <-ctx.Done():
-		writeErr = p.leave(phaseClosed, abandon, written)
+		writeErr = p.leave(ctx.Done(), abandon, written)
 	case writeErr = <-written:
 		p.flee(abandon, fleeGrace)
+		select {
+		case readErr = <-p.ended: // at the end of input the last answer may be written before anybody has looked
+		default:
+		}
 	}
 	if writeErr != nil && !isClosed(writeErr) {
 		return fmt.Errorf("write output: %w", writeErr)

@@ -38,10 +38,9 @@ type writer struct {
 	// leaving says that progress of the output is watched.
 	leaving atomic.Bool
 
-	mu      sync.Mutex
-	ready   queue[*carrier] // streams that may have a frame; guarded by mu
-	moved   time.Time       // when a piece was taken or, if blocked, the write began; guarded by mu
-	blocked bool            // a piece is on its way; guarded by mu
+	mu    sync.Mutex
+	ready queue[*carrier] // streams that may have a frame; guarded by mu
+	pace  pace            // guarded by mu
 
 	// The rest belongs to run.
 	buf    []byte
@@ -94,8 +93,13 @@ func (w *writer) step(now time.Time) (wrote bool, err error) {
 		w.buf = nil
 	}
 	w.buf = w.buf[:0]
-	for !wrote && len(w.buf) < burst {
-		c, s := w.f.next(len(w.buf) == 0), w.nextStream()
+	room := w.room(now)
+	for !wrote && len(w.buf) < min(burst, room) {
+		most := room
+		if len(w.buf) > 0 {
+			most = min(burst-1, room-len(w.buf))
+		}
+		c, s := w.f.next(most), w.nextStream()
 		if c == nil && s == nil {
 			break
 		}
@@ -192,28 +196,14 @@ func (w *writer) write(p []byte) error {
 		if w.leaving.Load() {
 			n = min(n, leavingPiece)
 		}
-		w.move(true)
+		w.give(n)
 		if _, err := w.out.Write(p[:n]); err != nil {
 			return err
 		}
 		p = p[n:]
 	}
-	w.move(false)
+	w.give(0)
 	return nil
-}
-
-// move notes that the output moves.
-func (w *writer) move(blocked bool) {
-	w.mu.Lock()
-	w.moved, w.blocked = time.Now(), blocked
-	w.mu.Unlock()
-}
-
-// progress returns when the output last moved, and whether it is to take something.
-func (w *writer) progress() (moved time.Time, blocked bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.moved, w.blocked
 }
 
 // pull puts a stream's next frame into the buffer, or notes when to ask again.

@@ -188,10 +188,10 @@ func TestLargeAnswersDoNotSilenceStreams(t *testing.T) {
 			synctest.Wait()
 			for round := range 3 {
 				synctest.Wait()
-				before := len(c.out.data)
+				before := len(c.out.written())
 				c.hub.Publish(listen.Change{Keys: []string{a}})
 				after(3 * each)
-				if !bytes.Contains(c.out.data[before:], []byte(updated(`"l"`, a))) {
+				if !bytes.Contains(c.out.written()[before:], []byte(updated(`"l"`, a))) {
 					t.Errorf("answers of %d bytes silence the stream in round %d", size, round)
 				}
 				after(5 * each)

@@ -29,10 +29,13 @@ func TestThousandNewFilesAreAFewChangesOfTheList(t *testing.T) {
 		}
 		made <- nil
 	}()
-	changes, listed := 0, 0
+	changes, walked, listed := 0, 0, 0
 	for listed < files {
-		w.nextChange()
-		changes++
+		if changes == walked { // else the list changed during the walk, behind it perhaps
+			w.nextChange()
+			changes++
+		}
+		walked = changes
 		listed = w.countListed(&changes)
 	}
 	must(t, <-made)
@@ -67,6 +70,9 @@ func (w *wire) countListed(changes *int) (listed int) {
 			}
 		}
 		must(w.t, json.Unmarshal([]byte(frame), &answer))
+		if answer.Result.Resources == nil {
+			w.t.Fatalf("the server answered %s", frame)
+		}
 		listed += len(answer.Result.Resources)
 		if answer.Result.NextCursor == "" {
 			return listed

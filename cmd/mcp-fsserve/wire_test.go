@@ -258,10 +258,13 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 
 func (w *wire) expand(line string) string {
 	line = strings.ReplaceAll(line, "$META", modernMeta)
-	for i, cursor := range w.cursors {
-		line = strings.ReplaceAll(line, "$CURSOR"+strconv.Itoa(i+1), cursor)
-	}
-	return line
+	return placed.ReplaceAllStringFunc(line, func(place string) string {
+		n, err := strconv.Atoi(strings.TrimPrefix(place, "$CURSOR"))
+		if err != nil || n < 1 || n > len(w.cursors) {
+			w.t.Fatalf("there is no %s", place)
+		}
+		return w.cursors[n-1]
+	})
 }
 
 func (w *wire) send(line string) {
@@ -305,6 +308,7 @@ func (w *wire) untilEnd() (got []string) {
 var (
 	modified = regexp.MustCompile(`"lastModified":"[^"]*"`)
 	next     = regexp.MustCompile(`"nextCursor":"([^"]*)"`)
+	placed   = regexp.MustCompile(`\$CURSOR\d+`)
 	server   = regexp.MustCompile(`"name":"mcp-fsserve","version":"[^"]*"`)
 )
 

@@ -219,6 +219,6 @@ func TestReadsGoByIgnoreFilesThatTheIndexCouldNotRead(t *testing.T) {
 	if p.Skip("d/e") {
 		t.Error("what is visible is not watched")
 	}
-	p.wantApply(dirty(cont, "d/none"), true, "d/e", "d/e/b") // any word of it has it listed
+	p.wantApply(dirty(cont, "d/none"), true, "d/e/", "d/e/b") // any word of it has it listed
 	p.wantAbsent("d/a")
 }

@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"listen":           {"internal/jsonrpc"},
 	"transport":        {"listen", "internal/jsonrpc", "internal/mcp", "golang.org/x/sync/semaphore", "golang.org/x/sys/unix"},
 	"cmd/mcp-fsserve": {"watcher", "resources", "listen", "transport", "internal/jsonrpc", "internal/mcp",
-		"github.com/spf13/cobra"},
+		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 
 // source is one shipped package: all its Go files but tests, for every platform.

@@ -93,7 +93,7 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
 	var failed error
 	for _, r := range c.roots {
-		for _, rd := range r.base.parse(uri) {
+		for _, rd := range r.readings(uri) {
 			out, err := r.read(ctx, uri, rd, reserve)
 			if err == nil {
 				return out, nil
@@ -136,7 +136,7 @@ func (c *Catalogue) Templates() []mcp.ResourceTemplate {
 // every root, refused, or hidden by its mere name.
 func (c *Catalogue) Resolve(uri string) (keys []string, err error) {
 	for _, r := range c.roots {
-		for _, rd := range r.base.parse(uri) {
+		for _, rd := range r.readings(uri) {
 			if r.neverShown(rd.rel) {
 				continue
 			}

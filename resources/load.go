@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 )
 
 // Load walks the tree for the first time, in the order of the list, so that a page is known long before the end. It
@@ -34,6 +35,7 @@ func (r *Root) load(ctx context.Context) error {
 }
 
 func (r *Root) fill(ctx context.Context, d *dir, path string) error {
+	runtime.Gosched() // or the first answers wait for a time slice (10 ms) of the walk
 	if err := ctx.Err(); err != nil {
 		return err
 	}

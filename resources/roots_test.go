@@ -214,7 +214,7 @@ func TestNestedRootsShareURIs(t *testing.T) {
 
 // Bases may nest although the directories do not.
 func TestResolveGivesEachKeyOnce(t *testing.T) {
-	cat := NewCatalogue(nil, &Root{base: newBase("test://")}, &Root{base: newBase("test://in/")})
+	cat := NewCatalogue(nil, &Root{base: newBase("test://"), tree: &dir{}}, &Root{base: newBase("test://in/"), tree: &dir{}})
 	if keys, err := cat.Resolve("test://in/a"); err != nil || !slices.Equal(keys, []string{"test://in/a"}) {
 		t.Errorf("%q, %v", keys, err)
 	}

@@ -186,7 +186,7 @@ func (b *base) cut(uri string) (rest string, ok bool) {
 // RFC 8089, 2: "localhost" is the empty one).
 func (b *base) sameSegment(i int, seg, want string) bool {
 	switch {
-	case seg == want || unescape(seg) == want:
+	case seg == want || unescape(seg) == want || respells(seg, want):
 		return true
 	case i == 0 && b.scheme != "":
 		return strings.EqualFold(unescape(seg), want) || b.scheme == "file" && want == "" && strings.EqualFold(seg, "localhost")

@@ -9,7 +9,9 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-func catalogueAt(prefix string) *Catalogue { return NewCatalogue(nil, &Root{base: newBase(prefix)}) }
+func catalogueAt(prefix string) *Catalogue {
+	return NewCatalogue(nil, &Root{base: newBase(prefix), tree: &dir{}})
+}
 
 func TestURIEscapesOnlyWhatMust(t *testing.T) {
 	b := newBase("test://")

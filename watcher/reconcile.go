@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 )
 
 // maxTries bounds how often one walk looks at a directory that changes under its eyes.
@@ -68,6 +69,7 @@ func (t *tree) reconcile(ctx context.Context, tops []string, verify bool) (fresh
 			if ctx.Err() != nil {
 				return w.fresh
 			}
+			runtime.Gosched() // a walk must not keep a processor for a whole time slice (10 ms) from who answers a client
 			w.visit(abs)
 		}
 	}

@@ -35,7 +35,7 @@ const quiet = 100 * time.Millisecond
 func benchmarkSave(b *testing.B, save func(file, text string) error) {
 	file := filepath.Join(b.TempDir(), "notes.md")
 	must(b, os.WriteFile(file, []byte("start\n"), 0o666))
-	w := startWire(b, config{dir: filepath.Dir(file), base: "test://"})
+	w := startWire(b, serving(filepath.Dir(file)))
 	w.send(w.expand(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":` +
 		`{"resourcesListChanged":true,"resourceSubscriptions":["test://notes.md"]},$META}}`))
 	w.next(nil)

@@ -15,7 +15,7 @@ import (
 // each 500 ms that it took.
 func TestThousandNewFilesAreAFewChangesOfTheList(t *testing.T) {
 	const files = 1000
-	w := startWire(t, config{dir: t.TempDir(), base: "test://"})
+	w := startWire(t, serving(t.TempDir()))
 	w.send(w.expand(`{"jsonrpc":"2.0","id":"list","method":"subscriptions/listen","params":{"notifications":{"resourcesListChanged":true},$META}}`))
 	w.next(nil)
 	start := time.Now()

@@ -2,12 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +16,9 @@ type program struct {
 	stdout *standardOutput
 	stderr io.Writer // never fails
 
-	level  string // --log-level
-	format string // --log-format
+	level    string // --log-level
+	format   string // --log-format
+	settings settings
 }
 
 // logger is made on use, so that an error in the flags themselves has a voice too.
@@ -29,71 +26,117 @@ func (p *program) logger() *slog.Logger { return newLogger(p.stderr, p.format, p
 
 // command builds the command tree.
 func (p *program) command() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "mcp-fsserve [flags] DIR",
-		Short: "Serve a directory as MCP resources",
-		Long: `Serve a directory as MCP resources, on standard input and output, and tell each
+	root := p.serveCommand()
+	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
+	root.SetUsageFunc(usage)
+	flags := root.PersistentFlags()
+	flags.Var(&choice{"--log-level", &p.level, logLevelNames}, "log-level", "least level to log on standard error")
+	flags.Var(&choice{"--log-format", &p.format, logFormatNames}, "log-format", "how to log on standard error")
+	root.AddCommand(p.listCommand(), p.listenCommand(), p.completionCommand())
+	completeFlags(root)
+	return root
+}
+
+var (
+	logLevelNames  = []string{"debug", "info", "warn", "error"}
+	logFormatNames = []string{"text", "json"}
+)
+
+func (p *program) serveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp-fsserve [flags] [NAME=]DIR...",
+		Short: "Serve directories as MCP resources",
+		Long: `Serve directories as MCP resources, on standard input and output, and tell each
 listener within milliseconds what changed.
 
 Hidden files, credentials, and what the .gitignore and .mcpignore files in the
-directory and below exclude are not served. A directory called like a command is
-written ./list. The exit status is 0 after a clean end, which the end of input,
-SIGINT and SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
-		Example: `  mcp-fsserve ~/notes            # what an MCP host starts
-  mcp-fsserve list ~/notes       # what it would serve
-  mcp-fsserve listen ~/notes     # what a listener is told, as it happens`,
+directories and below exclude are not served. Of several directories each has a
+name, NAME or else made of its own, that its files are listed under. A directory
+called like a command is written ./list, one with = in its name ./a=b.
+
+` + globHelp + `
+The exit status is 0 after a clean end, which the end of input, SIGINT and SIGTERM
+are, 1 after a failure, and 2 after wrong usage.`,
+		Example: `  mcp-fsserve ~/notes                          # what an MCP host starts
+  mcp-fsserve docs=~/work/docs ~/notes         # two directories: docs/... and notes/...
+  mcp-fsserve --include '*.{md,txt}' ~/notes   # only text
+  mcp-fsserve --exclude /archive/ ~/notes      # all but one directory
+  mcp-fsserve --unhide '.github/**' ~/project  # something hidden too
+  mcp-fsserve list ~/notes                     # what it would serve
+  mcp-fsserve list --why secret.pem ~/notes    # why something is not served
+  mcp-fsserve listen ~/notes                   # what a listener is told, as it happens`,
 		Version: version(),
-		Args:    cobra.ArbitraryArgs, // judged by directory, which has better words
+		Args:    cobra.ArbitraryArgs, // judged by places, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := directory(cmd.CommandPath(), args, suggestions(cmd, args))
+			cfg, err := p.config(cmd, args, suggestions(cmd, args))
 			if err != nil {
 				return err
 			}
-			greet(p.stdin, dir, p.logger())
-			return serve(cmd.Context(), config{dir: dir}, p.stdin, p.stdout, p.logger())
+			return serve(cmd.Context(), cfg, p.stdin, p.stdout, p.logger())
 		},
+		ValidArgsFunction: completeDirectories,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(helpCommand())
-	flags := root.PersistentFlags()
-	flags.Var(&choice{"--log-level", &p.level, []string{"debug", "info", "warn", "error"}}, "log-level", "least level to log on standard error")
-	flags.Var(&choice{"--log-format", &p.format, []string{"text", "json"}}, "log-format", "how to log on standard error")
-	root.AddCommand(p.listCommand(), p.listenCommand())
-	return root
+	p.addSettings(cmd)
+	group(cmd, groupLimits, p.settings.limiting)
+	return cmd
 }
 
+const globHelp = `A GLOB is written as in a .gitignore file: without a slash it matches names at any
+depth, with one the path below the directory; a leading slash means the served
+directory, not the disk; * and ? stay within a name, ** crosses directories,
+{a,b} are alternatives. What matches a directory covers all in it.
+`
+
 func (p *program) listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list [flags] DIR",
+	var form listForm
+	cmd := &cobra.Command{
+		Use:   "list [flags] [NAME=]DIR...",
 		Short: "Print what would be served",
-		Long: `Print the path of every file that would be served, one a line, in the order of
-resources/list. A name that would garble the line, or is not valid UTF-8, is
-printed as a quoted string. Directories that cannot be read are left out, as they
-are by the server, and a line on standard error counts them.`,
+		Long: `Print every file that would be served, in the order of resources/list: as a tree
+with sizes and types or, for scripts, one path a line or one JSON document. A
+name that would garble its line, or is not valid UTF-8, is printed as a quoted
+string. Directories that cannot be read are left out, as they are by the server,
+and a line on standard error counts them.
+
+With --why it prints instead whether each PATH is served, and the rule that
+decides. PATH is a path on disk, or one below the directory as in the list.`,
 		Example: `  mcp-fsserve list ~/notes
-  mcp-fsserve list . | wc -l`,
+  mcp-fsserve list --why ~/notes/secret.pem ~/notes
+  mcp-fsserve list --paths . | wc -l
+  mcp-fsserve list --json . | jq -r '.resources[] | select(.size > 1e6).name'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := directory(cmd.CommandPath(), args, nil)
+			cfg, err := p.config(cmd, args, nil)
 			if err != nil {
 				return err
 			}
-			return list(cmd.Context(), config{dir: dir}, p.stdout, p.logger())
+			if err := form.check(); err != nil {
+				return err
+			}
+			if len(form.why) > 0 {
+				return explainPaths(cmd.Context(), cfg, form.why, p.stdout, p.logger())
+			}
+			return list(cmd.Context(), cfg, form.printer(), p.stdout, p.logger())
 		},
+		ValidArgsFunction: completeDirectories,
 	}
+	group(cmd, groupForm, form.flags)
+	p.addSettings(cmd)
+	return cmd
 }
 
 func (p *program) listenCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "listen [flags] DIR",
+		Use:   "listen [flags] [NAME=]DIR...",
 		Short: "Print what a listener is told, as it happens",
-		Long: `Start this program as the server of DIR, listen to everything it serves, and
-print one line a fact:
+		Long: `Start this program as the server of the directories, listen to everything it
+serves, and print one line a fact:
 
   live N resources    every listen is acknowledged: from here on nothing is missed
   updated URI         a resource changed, appeared again or disappeared
@@ -105,19 +148,37 @@ With --json each is an object: {"event":"live","resources":N}, or "updated",
 
 It ends on SIGINT and SIGTERM with status 0.`,
 		Example: `  mcp-fsserve listen ~/notes
+  mcp-fsserve listen --include '*.md' ~/notes ~/work/docs
   mcp-fsserve listen --json ~/notes | jq -r 'select(.event == "updated").uri'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := directory(cmd.CommandPath(), args, nil)
+			cfg, err := p.config(cmd, args, nil)
 			if err != nil {
 				return err
 			}
-			server := []string{"--log-level=" + p.level, "--log-format=" + p.format, "--", dir}
-			return listenTo(cmd.Context(), server, newFacts(p.stdout, asJSON), p.stderr, p.logger())
+			if err := cfg.check(); err != nil {
+				return err
+			}
+			return listenTo(cmd.Context(), p.server(cfg), newFacts(p.stdout, asJSON), p.stderr, p.logger())
 		},
+		ValidArgsFunction: completeDirectories,
 	}
+	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	p.addSettings(cmd)
 	return cmd
+}
+
+// addSettings gives cmd the flags of all that open directories.
+func (p *program) addSettings(cmd *cobra.Command) {
+	group(cmd, groupChoice, p.settings.choosing)
+	group(cmd, groupAnswers, p.settings.answering)
+}
+
+// config is what the arguments and flags of cmd say.
+func (p *program) config(cmd *cobra.Command, args, commands []string) (config, error) {
+	all, err := places(cmd.CommandPath(), args, commands)
+	return config{places: all, settings: p.settings, command: cmd.CommandPath(), commands: commands}, err
 }
 
 // suggestions are the commands that a mistyped word may have meant.
@@ -134,59 +195,12 @@ func suggestions(cmd *cobra.Command, args []string) []string {
 // flagError says in the user's terms what is wrong with a flag. The library wraps what a flag says of its value in the
 // flag and the value, and lets strconv name the value again.
 func flagError(cmd *cobra.Command, err error) error {
-	if wrong := (*choiceError)(nil); errors.As(err, &wrong) {
-		return usageError("", "%w", wrong)
+	if wrong := (*valueError)(nil); errors.As(err, &wrong) {
+		return usageError(wrong.hint, "%w", wrong)
 	}
 	text := err.Error()
 	if again := (*strconv.NumError)(nil); errors.As(err, &again) {
 		text = strings.TrimSuffix(text, ": "+again.Error())
 	}
 	return usageError(cmd.CommandPath()+" --help shows the flags", "%s", text)
-}
-
-// choice is a flag that takes one of a few words.
-type choice struct {
-	flag  string // with its dashes
-	value *string
-	words []string
-}
-
-// choiceError reports a word that is none of a flag's.
-type choiceError struct {
-	flag, word string
-	words      []string
-}
-
-func (e *choiceError) Error() string {
-	last := len(e.words) - 1
-	return fmt.Sprintf("%s must be %s or %s, not %q", e.flag, strings.Join(e.words[:last], ", "), e.words[last], e.word)
-}
-
-func (c *choice) String() string { return *c.value }
-func (c *choice) Type() string   { return strings.Join(c.words, "|") }
-func (c *choice) Set(word string) error {
-	if !slices.Contains(c.words, word) {
-		return &choiceError{c.flag, word, c.words}
-	}
-	*c.value = word
-	return nil
-}
-
-// release is set by the linker in release builds.
-var release string
-
-// version is the program's version, the toolchain's and the platform.
-func version() string {
-	return fmt.Sprintf("%s (%s, %s/%s)", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// programVersion is what the linker set, else what the module was fetched or checked out at.
-func programVersion() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

@@ -6,20 +6,29 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/url"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+	"sync"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
 )
 
+// printer writes a list down, entry by entry, so that a list of any length shows at once and takes no memory.
+type printer interface {
+	entry(r mcp.Resource) error
+	end(totals) error // after the last entry of a complete list
+}
+
+// totals are of all entries.
+type totals struct {
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
 // list prints what a client that walks every page of resources/list is given.
 // An interrupted list is not a whole one, so that is an error; it does not wait for whoever should read it.
-func list(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) error {
+func list(ctx context.Context, cfg config, form func(io.Writer) printer, stdout io.Writer, log *slog.Logger) error {
 	printed := make(chan error, 1)
-	go func() { printed <- printList(ctx, cfg, stdout, log) }()
+	go func() { printed <- printList(ctx, cfg, form, stdout, log) }()
 	select {
 	case err := <-printed:
 		if ctx.Err() == nil || err == nil {
@@ -30,23 +39,23 @@ func list(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) e
 	return errors.New("interrupted before the list was complete")
 }
 
-func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logger) error {
+func printList(ctx context.Context, cfg config, form func(io.Writer) printer, stdout io.Writer, log *slog.Logger) error {
 	closed := &unread{Handler: log.Handler()}
-	root, err := cfg.open(slog.New(closed))
+	roots, err := cfg.open(slog.New(closed))
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	if err := root.Load(ctx); err != nil {
-		return err
+	defer closeAll(roots)
+	cfg.warn(roots, log)
+	ctx, stop := context.WithCancel(ctx)
+	var walks sync.WaitGroup
+	defer walks.Wait()
+	defer stop()
+	for _, root := range roots {
+		walks.Go(func() { _ = root.Load(ctx) }) // fails only with ctx, and then so does the list
 	}
 	out := bufio.NewWriter(stdout)
-	listed := 0
-	err = pages(ctx, resources.NewCatalogue(cfg.paging(), root), func(r mcp.Resource) error {
-		listed++
-		_, err := out.WriteString(printable(rawName(r)) + "\n")
-		return err
-	})
+	sum, err := printPages(ctx, cfg.catalogue(roots), form(out))
 	if err == nil {
 		err = out.Flush()
 	}
@@ -54,10 +63,31 @@ func printList(ctx context.Context, cfg config, stdout io.Writer, log *slog.Logg
 		return err
 	}
 	closed.tell(log)
-	if listed == 0 {
-		log.Warn("nothing is served", hintKey, "hidden files, ignored files and credentials are left out")
+	if sum.Files == 0 {
+		log.Warn("nothing is served", hintKey, cfg.whyEmpty())
 	}
 	return nil
+}
+
+// printPages walks all pages.
+func printPages(ctx context.Context, c *resources.Catalogue, p printer) (sum totals, err error) {
+	err = pages(ctx, c, func(r mcp.Resource) error {
+		sum.Files++
+		sum.Bytes += r.Size
+		return p.entry(r)
+	})
+	if err != nil {
+		return sum, err
+	}
+	return sum, p.end(sum)
+}
+
+// whyEmpty tells what may have left out everything.
+func (cfg *config) whyEmpty() string {
+	if len(cfg.include) > 0 || len(cfg.exclude) > 0 {
+		return "of a file that should be served, --why PATH tells which rule hides it"
+	}
+	return "hidden files, ignored files and credentials are left out; --why PATH tells the rule"
 }
 
 // pages calls visit for every resource, in the order of the list.
@@ -78,27 +108,4 @@ func pages(ctx context.Context, c *resources.Catalogue, visit func(mcp.Resource)
 		}
 		cursor = &page.NextCursor
 	}
-}
-
-// rawName is the name of r with the bytes that the disk has for it: where they are not valid UTF-8, only the URI tells
-// two names apart.
-func rawName(r mcp.Resource) string {
-	if !strings.ContainsRune(r.Name, utf8.RuneError) {
-		return r.Name
-	}
-	segments := strings.Split(r.URI, "/")
-	depth := strings.Count(r.Name, "/") + 1
-	raw, err := url.PathUnescape(strings.Join(segments[len(segments)-depth:], "/"))
-	if err != nil {
-		return r.Name
-	}
-	return raw
-}
-
-// printable quotes a name that would not stay on its line, or would read as a quoted one.
-func printable(name string) string {
-	if strings.HasPrefix(name, `"`) || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }

@@ -1,4 +1,4 @@
-// Command mcp-fsserve serves a directory as MCP resources and tells each listener, within milliseconds, what changed.
+// Command mcp-fsserve serves directories as MCP resources and tells each listener, within milliseconds, what changed.
 //
 // Standard output carries answers only: protocol frames when serving, lines or JSON otherwise. Everything said to
 // people goes to standard error, in one voice: "mcp-fsserve: lower case, no full stop", with a hint on a line of its
@@ -24,7 +24,7 @@ func main() {
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: &standardOutput{w: stdout}, stderr: deaf{stderr}, level: "warn", format: "text"}
+	p := &program{stdin: stdin, stdout: &standardOutput{w: stdout}, stderr: deaf{stderr}, level: "warn", format: "text", settings: defaults()}
 	root := p.command()
 	root.SetArgs(append([]string{}, args...)) // never nil, which would mean os.Args
 	root.SetIn(stdin)

@@ -280,10 +280,10 @@ func TestReadmeConfigurationsStartTheServer(t *testing.T) {
 		for _, key := range []string{"mcpServers", "servers"} {
 			for name, server := range snippet[key] {
 				found++
-				if filepath.Base(server.Command) != "mcp-fsserve" || len(server.Args) != 1 {
+				if filepath.Base(server.Command) != "mcp-fsserve" || len(server.Args) == 0 {
 					t.Fatalf("%s starts %s %q", name, server.Command, server.Args)
 				}
-				r.answers(server.Args[0])
+				r.answers(server.Args)
 			}
 		}
 	}
@@ -292,15 +292,21 @@ func TestReadmeConfigurationsStartTheServer(t *testing.T) {
 	}
 }
 
-// answers starts a server as a host does and expects it to answer initialize.
-func (r *readme) answers(dir string) {
+// answers starts a server as a host does and expects it to answer initialize. The directories exist for it.
+func (r *readme) answers(given []string) {
 	t := r.t
 	t.Setenv("HOME", r.work)
-	must(t, os.MkdirAll(filepath.Join(r.work, "notes"), 0o777))
-	dir = strings.NewReplacer("${workspaceFolder}/docs", filepath.Join(r.work, "notes"), "/home/you", r.work).Replace(dir)
+	var args []string
+	for _, arg := range given {
+		arg = strings.NewReplacer("${workspaceFolder}", filepath.Join(r.work, "project"), "/home/you", r.work).Replace(arg)
+		args = append(args, arg)
+		if at := strings.Index(arg, r.work); at >= 0 {
+			must(t, os.MkdirAll(arg[at:], 0o777))
+		}
+	}
 	stdin := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
 	var stdout strings.Builder
-	if status := run(t.Context(), []string{dir}, stdin, &stdout, io.Discard); status != 0 || !strings.Contains(stdout.String(), `"protocolVersion":"2025-11-25"`) {
-		t.Errorf("mcp-fsserve %s: status %d, %s", dir, status, stdout.String())
+	if status := run(t.Context(), args, stdin, &stdout, io.Discard); status != 0 || !strings.Contains(stdout.String(), `"protocolVersion":"2025-11-25"`) {
+		t.Errorf("mcp-fsserve %q: status %d, %s", args, status, stdout.String())
 	}
 }

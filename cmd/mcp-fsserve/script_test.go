@@ -19,7 +19,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// gorace keeps the race detector from sleeping for a second at the end of each process that a test starts.
+const gorace = "atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
+	if err := os.Setenv("GORACE", gorace); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"mcp-fsserve": main, "stubborn": stubborn})
 }
 
@@ -43,6 +49,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[running{}] = map[string]*process{}
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", gorace)
 			env.Setenv("PROGRAM_VERSION", version())
 			return nil
 		},

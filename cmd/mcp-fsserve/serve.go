@@ -21,65 +21,54 @@ const watchingMessage = "the directory is watched"
 // the project's own ("reverse DNS notation", 2026-07-28, basic/index, "_meta").
 const changedMeta = "io.github.mcp-fsserve/changed"
 
-// config is what to serve.
-type config struct {
-	dir      string // absolute
-	base     string // prefix of every URI, ending in "/"; empty: file:// and dir
-	pageSize int    // resources on a page of the list; 0: the default
-}
-
-// open makes the catalogue's one root. Its error is for the user.
-func (cfg config) open(log *slog.Logger) (*resources.Root, error) {
-	root, err := resources.Open(cfg.dir, &resources.Options{Base: cfg.base, Logger: log})
-	if err != nil {
-		return nil, explain("mcp-fsserve", cfg.dir, err, nil)
-	}
-	return root, nil
-}
-
-func (cfg config) paging() *resources.CatalogueOptions {
-	return &resources.CatalogueOptions{PageSize: cfg.pageSize}
-}
-
-// serve is the wiring: events go from the watcher through the root to the hub, requests from the transport to the
+// serve is the wiring: events go from the watchers through their roots to the hub, requests from the transport to the
 // catalogue and the hub. It returns when in ends or ctx does, after everything it started.
 func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *slog.Logger) error {
-	root, err := cfg.open(log)
+	roots, err := cfg.open(log)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	w, err := watcher.New(cfg.dir, &watcher.Options{Skip: root.Skip, Logger: log})
-	if err != nil {
-		return err
-	}
-	log.Info("serving", "dir", cfg.dir)
-	hub := listen.NewHub(&listen.Options{ChangedMeta: changedMeta})
+	defer closeAll(roots)
+	cfg.warn(roots, log)
+	greet(in, cfg.places, log)
+	hub := listen.NewHub(&listen.Options{MaxStreams: cfg.maxListens, ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
-	server := transport.NewServer(resources.NewCatalogue(cfg.paging(), root), hub, &transport.Options{Info: info, Logger: log})
+	server := transport.NewServer(cfg.catalogue(roots), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: requests in flight still need it
 	var rooms sync.WaitGroup
 	defer leave(&rooms, log)
 	defer stop()
-	rooms.Go(func() {
-		if err := root.Load(background); err != nil && background.Err() == nil {
-			log.Error("directory cannot be walked", "err", err)
+	for _, root := range roots {
+		w, err := watcher.New(root.Dir(), &watcher.Options{Skip: root.Skip, Logger: log})
+		if err != nil {
+			return err
 		}
-	})
-	rooms.Go(func() {
-		var watching sync.Once
-		err := w.Run(background, func(b watcher.Batch) watcher.Reply {
-			change, reply := root.Apply(b)
-			hub.Publish(listen.Change{Keys: change.Keys, List: change.List})
-			watching.Do(func() { log.Debug(watchingMessage) })
-			return reply
-		})
-		if err != nil && background.Err() == nil {
-			log.Error("directory cannot be watched, so changes are no longer announced", "err", err)
-		}
-	})
+		log.Info("serving", "dir", root.Dir())
+		rooms.Go(func() { load(background, root, log) })
+		rooms.Go(func() { watch(background, w, root, hub, log) })
+	}
 	return server.ServeStdio(ctx, in, out)
+}
+
+func load(ctx context.Context, root *resources.Root, log *slog.Logger) {
+	if err := root.Load(ctx); err != nil && ctx.Err() == nil {
+		log.Error("directory cannot be walked", "dir", root.Dir(), "err", err)
+	}
+}
+
+// watch tells the hub what changes in root.
+func watch(ctx context.Context, w *watcher.Watcher, root *resources.Root, hub *listen.Hub, log *slog.Logger) {
+	var watching sync.Once
+	err := w.Run(ctx, func(b watcher.Batch) watcher.Reply {
+		change, reply := root.Apply(b)
+		hub.Publish(listen.Change{Keys: change.Keys, List: change.List})
+		watching.Do(func() { log.Debug(watchingMessage, "dir", root.Dir()) })
+		return reply
+	})
+	if err != nil && ctx.Err() == nil {
+		log.Error("directory cannot be watched, so changes are no longer announced", "dir", root.Dir(), "err", err)
+	}
 }
 
 // leaveWithin is how long the rooms may take to end. The rest of the two seconds in which the program leaves is the

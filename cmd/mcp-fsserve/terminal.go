@@ -4,12 +4,17 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 )
 
 // greet tells who starts the server by hand that it does not hang, and what to run instead.
-func greet(stdin io.Reader, dir string, log *slog.Logger) {
+func greet(stdin io.Reader, all []place, log *slog.Logger) {
 	if isTerminal(stdin) {
-		arg := quoteArg(dir)
+		quoted := passed(all)
+		for i, arg := range quoted {
+			quoted[i] = quoteArg(arg)
+		}
+		arg := strings.Join(quoted, " ")
 		log.Warn("waiting for an MCP client on standard input, which looks like a terminal",
 			hintKey, "to look around, end this with Ctrl-C and run: mcp-fsserve list "+arg+", or: mcp-fsserve listen "+arg)
 	}

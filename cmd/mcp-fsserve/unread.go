@@ -33,20 +33,24 @@ func (u *unread) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (u *unread) add(r slog.Record) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.count++; u.count > 1 {
-		return
-	}
+	var dir, reason string
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "dir":
-			u.example = a.Value.String()
+			dir = a.Value.String()
 		case "reason":
-			u.reason = a.Value.String()
+			reason = a.Value.String()
 		}
 		return true
 	})
+	if dir == "" { // a served directory itself: one that is missing, of which there is a warning
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.count++; u.count == 1 {
+		u.example, u.reason = dir, reason
+	}
 }
 
 // tell warns once of all that was counted.

@@ -1,45 +1,34 @@
 package main
 
 import (
-	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
-// dropRights takes the calling thread's rights over files, if it has any beyond those of a plain user.
-func dropRights(t *testing.T) (restore func()) {
-	if os.Geteuid() != 0 {
-		return func() {}
-	}
-	runtime.LockOSThread()
-	must(t, unix.Setfsuid(65534))
-	return func() {
-		must(t, unix.Setfsuid(0))
-		runtime.UnlockOSThread()
-	}
-}
-
+// TestListCountsWhatItCannotRead runs the program as a user that has no rights over files beyond those of a plain one.
 func TestListCountsWhatItCannotRead(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "tree")
+	work := t.TempDir()
+	dir := filepath.Join(work, "tree")
 	for _, name := range []string{"a", "locked one/b", "locked two/c", ".locked/d", "open/e"} {
 		name = filepath.Join(dir, filepath.FromSlash(name))
 		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		must(t, os.WriteFile(name, nil, 0o644))
 	}
-	must(t, os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755))
-	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	must(t, os.Chmod(filepath.Dir(work), 0o755))
+	must(t, os.Chmod(work, 0o755))
 	for _, name := range []string{"locked one", "locked two", ".locked"} {
 		name := filepath.Join(dir, name)
 		must(t, os.Chmod(name, 0))
 		t.Cleanup(func() { must(t, os.Chmod(name, 0o755)) })
 	}
-	defer dropRights(t)()
-	var stdout, stderr bytes.Buffer
-	must(t, printList(t.Context(), config{dir: dir}, &stdout, newLogger(&stderr, "text", "warn")))
+	cmd := asPlainUser(t, work, "list", "--paths", dir)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	must(t, cmd.Run())
 	if got, want := stdout.String(), "a\nopen/e\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
@@ -47,4 +36,20 @@ func TestListCountsWhatItCannotRead(t *testing.T) {
 	if got := stderr.String(); got != want {
 		t.Errorf("said %s, want %s", got, want)
 	}
+}
+
+// asPlainUser is a command that runs this program, out of a copy that others can reach, as nobody if root runs the tests.
+func asPlainUser(t *testing.T, work string, args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	must(t, err)
+	program, err := os.ReadFile(self)
+	must(t, err)
+	copied := filepath.Join(work, "mcp-fsserve") // TestMain goes by the name
+	must(t, os.WriteFile(copied, program, 0o755))
+	cmd := exec.Command(copied, args...)
+	cmd.Dir = work
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	return cmd
 }

@@ -20,6 +20,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
+
+	"github.com/mcp-fsserve/mcp-fsserve/resources"
 )
 
 var update = flag.Bool("update", false, "write the server's part of testdata/wire/*.txtar anew")
@@ -74,7 +76,7 @@ func TestWire(t *testing.T) {
 func replay(t *testing.T, archive *txtar.Archive) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
-	cfg := config{dir: dir, base: "test://"}
+	cfg := serving(dir)
 	for _, file := range archive.Files {
 		if name, ok := strings.CutPrefix(file.Name, "tree/"); ok {
 			name = filepath.Join(dir, filepath.FromSlash(name))
@@ -121,6 +123,13 @@ func must2[T any](_ T, err error) func(testing.TB) {
 	return func(t testing.TB) { t.Helper(); must(t, err) }
 }
 
+// serving is the configuration of a server of dir, with URIs under test://.
+func serving(dir string) config {
+	s := defaults()
+	s.base = "test://"
+	return config{places: []place{{arg: dir, written: dir, spec: resources.Spec{Dir: dir}}}, settings: s, command: "mcp-fsserve"}
+}
+
 // wire is a client's end of a server that runs in this process.
 type wire struct {
 	t       testing.TB
@@ -141,7 +150,7 @@ func startWire(t testing.TB, cfg config) *wire {
 	out, stdout, err := os.Pipe()
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	w := &wire{t: t, dir: cfg.dir, in: in, frames: make(chan string, 1000), ended: make(chan error, 1), stop: stop}
+	w := &wire{t: t, dir: cfg.places[0].spec.Dir, in: in, frames: make(chan string, 1000), ended: make(chan error, 1), stop: stop}
 	watching := make(chan struct{})
 	log := slog.New(logged{message: watchingMessage, once: watching})
 	go func() {

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcp-fsserve/mcp-fsserve/resources"
+)
+
+// explain says in the user's terms why the directories cannot be served.
+func (cfg *config) explain(err error) error {
+	all, command := cfg.places, cfg.command
+	var refused *resources.RootError
+	if !errors.As(err, &refused) {
+		return fmt.Errorf("directory cannot be served: %w", err)
+	}
+	if errors.Is(err, resources.ErrBadBase) {
+		why := strings.TrimPrefix(refused.Err.Error(), resources.ErrBadBase.Error()+": ")
+		return usageError("it is a scheme and what all URIs share, as in https://docs.example.com/", "--uri-base %s: %s", quoteArg(cfg.base), why)
+	}
+	p := placeOf(all, refused.Dir)
+	switch {
+	case errors.Is(err, resources.ErrMissing) && len(all) > 1:
+		return noneExists(all)
+	case errors.Is(err, resources.ErrMissing):
+		return withHint(whyMissing(p, cfg.commands), "no such directory: %s", p.written)
+	case errors.Is(err, resources.ErrNotDirectory):
+		return withHint(whereInstead(command, p), "not a directory: %s", p.written)
+	case errors.Is(err, resources.ErrUnreadable):
+		return withHint("the user who runs mcp-fsserve needs read and search permission on it", "directory cannot be read: %s", p.written)
+	}
+	return ambiguous(all, p, refused)
+}
+
+// placeOf finds the first place whose directory is dir.
+func placeOf(all []place, dir string) place {
+	for _, p := range all {
+		if p.spec.Dir == dir {
+			return p
+		}
+	}
+	return all[0]
+}
+
+// ambiguous says what is wrong with the names of directories, or with two of them together.
+func ambiguous(all []place, p place, refused *resources.RootError) error {
+	name := p.spec.Name
+	switch {
+	case errors.Is(refused, resources.ErrBadName) && exists(p.arg):
+		return usageError("a directory with = in its name is written "+quoteArg("./"+p.arg), "%q is no name for a directory", name)
+	case errors.Is(refused, resources.ErrBadName):
+		return usageError("a name is made of a-z, 0-9, dots and dashes, and begins with a letter or digit, as in "+
+			goodName(name)+"="+quoteArg(p.written), "%q is no name for a directory", name)
+	case errors.Is(refused, resources.ErrNameTaken):
+		return usageError("give each directory a name of its own", "two directories are called %s: %s and %s",
+			name, placeOf(all, refused.Other).written, p.written)
+	case errors.Is(refused, resources.ErrSameDirectory):
+		later := slices.Clone(all)
+		slices.Reverse(later)
+		return usageError("give it once; a link to a directory is that directory", "the same directory is given twice: %s and %s",
+			placeOf(all, refused.Other).arg, placeOf(later, refused.Dir).arg)
+	}
+	return fmt.Errorf("directory cannot be served: %s: %w", p.written, refused.Err)
+}
+
+// goodName is a name near to one that cannot be used.
+func goodName(name string) string {
+	name = regexp.MustCompile(`[^a-z0-9.-]+`).ReplaceAllString(strings.ToLower(name), "-")
+	if name = strings.TrimLeft(name, ".-"); name == "" {
+		return "docs"
+	}
+	return name
+}
+
+// noneExists says that all of several directories are missing, and looks for a path that a shell or a configuration has
+// split at its spaces.
+func noneExists(all []place) error {
+	var written []string
+	for _, p := range all {
+		written = append(written, p.written)
+	}
+	hint := whyMissing(all[0], nil)
+	for i := range written {
+		for j := i + 2; j <= len(written); j++ {
+			if whole := strings.Join(written[i:j], " "); exists(whole) {
+				hint = "a path with spaces needs quotes: " + quoteArg(whole)
+			}
+		}
+	}
+	return withHint(hint, "none of the %d directories exists: %s", len(all), strings.Join(written, ", "))
+}
+
+// whereInstead names the directory of a file.
+func whereInstead(command string, p place) string {
+	if fi, err := os.Stat(p.spec.Dir); err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+	beside := filepath.Dir(filepath.Clean(p.written))
+	return "name the directory it is in: " + command + " " + quoteArg(beside)
+}
+
+// whyMissing guesses what a name that does not exist was meant to be.
+func whyMissing(p place, commands []string) string {
+	dir := p.written
+	switch {
+	case len(commands) > 0 && isWord(dir):
+		return fmt.Sprintf("did you mean: mcp-fsserve %s DIR", commands[0])
+	case p.spec.Name != "" && exists(p.arg):
+		return "a directory with = in its name is written " + quoteArg("./"+p.arg)
+	case strings.Contains(dir, "://"):
+		return "give the path of the directory, not its URI"
+	case strings.HasPrefix(dir, "~"):
+		return "of what a shell does with ~ only ~/ is understood"
+	case strings.ContainsRune(dir, '$'):
+		return "a variable that the host or the shell left as it is, perhaps"
+	case !filepath.IsAbs(dir):
+		return "a relative path starts at the current directory, which a host may set elsewhere"
+	}
+	return "check the spelling"
+}

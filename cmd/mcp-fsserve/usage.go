@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Groups of flags, in the order of the help. What is in none comes last.
+const (
+	groupForm    = "Form of the list"
+	groupChoice  = "Choosing what is served"
+	groupAnswers = "Answers"
+	groupLimits  = "Limits"
+	groupOther   = "Other flags"
+)
+
+var groups = []string{groupForm, groupChoice, groupAnswers, groupLimits, groupOther}
+
+// groupKey is the annotation of a flag that says which group it is in.
+const groupKey = "group"
+
+// group adds flags to cmd under a title.
+func group(cmd *cobra.Command, title string, add func(*pflag.FlagSet)) {
+	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+	flags.SortFlags = false
+	add(flags)
+	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupKey: {title}} })
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(flags)
+}
+
+// usage takes the place of cobra's, which puts all flags under one title.
+func usage(cmd *cobra.Command) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&text, "  %s COMMAND ...\n\nCommands:\n", cmd.CommandPath())
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				fmt.Fprintf(&text, "  %-*s %s\n", cmd.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&text, "\nExamples:\n%s\n", cmd.Example)
+	}
+	sets := map[string]*pflag.FlagSet{}
+	for _, title := range groups {
+		sets[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
+		sets[title].SortFlags = false
+	}
+	sort := func(f *pflag.Flag) {
+		title := groupOther
+		if marked := f.Annotations[groupKey]; len(marked) > 0 {
+			title = marked[0]
+		}
+		sets[title].AddFlag(f)
+	}
+	cmd.NonInheritedFlags().VisitAll(sort)
+	cmd.InheritedFlags().VisitAll(sort)
+	for _, title := range groups {
+		if sets[title].HasAvailableFlags() {
+			fmt.Fprintf(&text, "\n%s:\n%s", title, sets[title].FlagUsages())
+		}
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), text.String())
+	return err
+}

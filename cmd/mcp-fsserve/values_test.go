@@ -1,0 +1,105 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/resources"
+)
+
+func TestSizesReadAndShowUnits(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1": 1, "1023": 1023, "1k": 1 << 10, "1K": 1 << 10, "64M": 64 << 20, "2g": 2 << 30, "8589934591G": 8589934591 << 30,
+		strconv.Itoa(math.MaxInt64): math.MaxInt64,
+	} {
+		var got int64
+		s := size{"--max-size", &got}
+		if err := s.Set(text); err != nil || got != want {
+			t.Errorf("%s is %d, %v, want %d", text, got, err, want)
+		}
+		var again int64
+		if err := (&size{"--max-size", &again}).Set(s.String()); err != nil || again != want {
+			t.Errorf("%d shows as %s, which is %d, %v", want, s.String(), again, err)
+		}
+	}
+	for _, text := range []string{"", "k", "0", "0k", "-1", "+1", "1.5M", "1 M", "1KiB", "1kk", "0x10", "8589934592G", "9223372036854775808"} {
+		var got int64
+		if err := (&size{"--max-size", &got}).Set(text); err == nil || got != 0 {
+			t.Errorf("%q is %d, %v", text, got, err)
+		}
+	}
+}
+
+func TestNumbersKeepToTheirBounds(t *testing.T) {
+	for text, good := range map[string]bool{"1": true, "9": true, "10": true, "0": false, "11": false, "-1": false, "": false, "1e1": false, "99999999999999999999": false} {
+		var got int
+		if err := (&wholeNumber{"--n", &got, 10}).Set(text); (err == nil) != good {
+			t.Errorf("%q: %d, %v", text, got, err)
+		}
+	}
+}
+
+func TestDurationWithoutAUnitGetsAHint(t *testing.T) {
+	var got time.Duration
+	d := &duration{"--ttl", &got}
+	for text, want := range map[string]string{"30": "for seconds write 30s", "": "", "soon": "", "-5s": ""} {
+		wrong, ok := d.Set(text).(*valueError)
+		if !ok || wrong.hint != want {
+			t.Errorf("%q: %v", text, wrong)
+		}
+	}
+	if err := d.Set("1m30s"); err != nil || got != 90*time.Second {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestGlobErrorsCountCharacters: the place is one that a reader can count to, not one of bytes.
+func TestGlobErrorsCountCharacters(t *testing.T) {
+	var got []*resources.Glob
+	g := &globs{"--include", &got, resources.ParseGlob}
+	for text, want := range map[string]string{"日本/[a": ", at character 4: ", "[a": ", at character 1: ", "a\\": ", at character 2: ", "": "is an empty text"} {
+		if err := g.Set(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--include ") {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	if err := g.Set("a,b"); err != nil || len(got) != 1 || got[0].String() != "a,b" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestHumanSizes(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "1.0 kB", 1234: "1.2 kB", 9949: "9.9 kB", 9950: "10 kB", 999_499: "999 kB", 999_500: "1.0 MB", 16 << 20: "17 MB",
+		5e12: "5.0 TB", math.MaxInt64: "9.2 EB",
+	} {
+		if got := humanSize(bytes); got != want || len(got) > sizeWidth {
+			t.Errorf("humanSize(%d) = %q, want %q", bytes, got, want)
+		}
+	}
+}
+
+// TestChildServesTheSame: the flags that listen passes on mean what they mean to itself.
+func TestChildServesTheSame(t *testing.T) {
+	p := &program{level: "info", format: "json", settings: defaults()}
+	root := p.command()
+	given := []string{"--include=a,b", "--include=*.md", "--exclude=-x", "--unhide=.github/**", "--hidden", "--no-ignore", "--max-size=3k",
+		"--page-size=7", "--ttl=1m30s", "--uri-base=test://x/"}
+	must(t, root.ParseFlags(given))
+	all, err := parsePlace("n=~/x")
+	must(t, err)
+	args := p.server(config{places: []place{all}, settings: p.settings})
+	again := &program{level: "warn", format: "text", settings: defaults()}
+	other := again.command()
+	must(t, other.ParseFlags(args))
+	if got, want := again.server(config{places: []place{all}, settings: again.settings}), args; strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("passed on twice, the flags are %q, once %q", got, want)
+	}
+	for _, want := range append(given[:4:4], "--hidden=true", "--no-ignore=true", "--max-size=3072", "--page-size=7", "--ttl=1m30s", "--uri-base=test://x/", "--log-level=info") {
+		if !strings.Contains(" "+strings.Join(args, " ")+" ", " "+want+" ") {
+			t.Errorf("%q lacks %s", args, want)
+		}
+	}
+}

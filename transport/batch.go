@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
 // batch is a set of calls that arrived in one array and are answered in one: "the Server should respond with an Array
@@ -19,6 +20,9 @@ type batch struct {
 // errBatchTooLarge answers the calls of a batch for which there is no memory. A batch cannot be written before all of it
 // is answered, so waiting would be of no use.
 var errBatchTooLarge = jsonrpc.Errorf(jsonrpc.InternalError, "the answers to batches are too large together: ask for this one outside of a batch")
+
+// errNoBatch answers what no batch may hold.
+var errNoBatch = jsonrpc.Errorf(jsonrpc.InvalidRequest, "invalid request: %s requests and initialize are not to be part of a batch", mcp.Modern)
 
 // spendLocked refuses what has not been started of a batch, and what is larger than a refusal of the rest: nothing waits
 // for memory that only a complete batch sets free, or two of them could wait for each other for ever.

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -160,9 +159,7 @@ func (s *Server) respond(ctx context.Context, r *request, dst []byte) (message [
 
 // refuse appends the error answer to a request. Its id is zero if it could not be read.
 func (s *Server) refuse(ctx context.Context, dst []byte, id jsonrpc.ID, err error, modern bool) []byte {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = context.Cause(ctx)
-	}
+	err = causeOf(ctx, err)
 	e, known := wireError(err, modern)
 	if !known {
 		s.log.Error("request failed", "id", string(id.Raw()), "err", err)

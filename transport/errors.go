@@ -54,6 +54,14 @@ func wireError(err error, modern bool) (e *jsonrpc.Error, known bool) {
 	}
 }
 
+// causeOf is why ctx has ended, if an error says no more than that it has.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // errLeaving is why the work on requests is abandoned at the end.
 var errLeaving = errors.New("server is shutting down")
 

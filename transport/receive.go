@@ -80,14 +80,7 @@ func isResponse(data []byte) bool {
 // notice acts on a notification. Only cancellations mean anything to the server; what is unknown or malformed is
 // ignored (basic/patterns/cancellation, "Error Handling").
 func (p *pipe) notice(m *jsonrpc.Message) {
-	if m.Method != "notifications/cancelled" || m.Params == nil {
-		return
-	}
-	fields, err := jsonrpc.Members(m.Params)
-	if err != nil {
-		return
-	}
-	id, ok := jsonrpc.ParseID(fields["requestId"])
+	id, ok := cancelledID(m)
 	if !ok {
 		return
 	}
@@ -96,6 +89,18 @@ func (p *pipe) notice(m *jsonrpc.Message) {
 		p.w.discard(s)
 	}
 	signal(p.w.wake) // a batch may be complete, or nothing owed any more
+}
+
+// cancelledID is the id of the request that a notification cancels.
+func cancelledID(m *jsonrpc.Message) (jsonrpc.ID, bool) {
+	if m.Method != "notifications/cancelled" || m.Params == nil {
+		return jsonrpc.ID{}, false
+	}
+	fields, err := jsonrpc.Members(m.Params)
+	if err != nil {
+		return jsonrpc.ID{}, false
+	}
+	return jsonrpc.ParseID(fields["requestId"])
 }
 
 // accept takes what is owed an answer in flight, all of a batch or nothing, and answers it or has it served.

@@ -3,8 +3,6 @@ package transport
 import (
 	"context"
 
-	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
-	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
@@ -15,7 +13,7 @@ func (p *pipe) begin(c *call) {
 		c.req, err = p.s.route(&c.msg, origin{session: p.session})
 	}
 	if err == nil && c.batch != nil && (c.req.modern || c.req.method.kind == handshake) {
-		err = jsonrpc.Errorf(jsonrpc.InvalidRequest, "invalid request: %s requests and initialize are not to be part of a batch", mcp.Modern)
+		err = errNoBatch
 	}
 	if err != nil {
 		p.refuse(c, err)

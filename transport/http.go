@@ -1,0 +1,313 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+// HTTPOptions configure an [Endpoint]. The zero value of each field is ready to use.
+type HTTPOptions struct {
+	// Path is that of the one URL which is served. The default is /mcp.
+	Path string
+	// Keepalive is how long a stream says nothing before it sends a comment, so that no proxy takes it for dead. The
+	// default is 15 s.
+	Keepalive time.Duration
+	// WriteTimeout is how long a client may take to accept 64 KiB, or to send its request, before it is given up. The
+	// default is 30 s.
+	WriteTimeout time.Duration
+	// SessionTimeout is how long a legacy session lives without a request or an open stream. The default is 30 min.
+	SessionTimeout time.Duration
+	// MaxBody is the length in bytes of the longest request. The default is 4 MiB.
+	MaxBody int64
+	// MaxRequests is how many requests of all clients together are worked on or answered at a time, not counting streams.
+	// The default is 1,024. Further ones are refused with status 503.
+	MaxRequests int
+	// MaxListensPerClient is how many listens and legacy sessions one client may have open, by the name of its token, else
+	// by its address. The default is 16,384, a quarter of what a hub holds by default, since all may come through one
+	// proxy. Further ones are refused with status 503.
+	MaxListensPerClient int
+	// Guard decides who may ask. The default is that of a server on a loopback address.
+	Guard *Guard
+	// Logger receives what goes wrong with clients, at level debug. The default is that of the server.
+	Logger *slog.Logger
+}
+
+// Endpoint is the one URL of Streamable HTTP (2026-07-28, basic/transports/streamable-http), for both eras: a modern
+// request is a POST of its own, a legacy session is opened by initialize and named by a header. 2024-11-05 had another
+// transport, which is not served, but its revision may be negotiated: clients that were brought to this transport later do
+// ask for it. Make one with [Server.Handler].
+type Endpoint struct {
+	s    *Server
+	opts HTTPOptions
+	log  *slog.Logger
+
+	bodies  *semaphore.Weighted // bytes of requests that are not small
+	batches *semaphore.Weighted // bytes of answers to batches
+	size    int64               // bytes, of each of the two
+
+	// mu guards what follows and what is said to be so in exchange and httpSession. It is never held while anything is
+	// written or the hub is asked.
+	mu        sync.Mutex
+	closing   bool          // nothing new is taken
+	drained   chan struct{} // made by the first Shutdown, closed when no exchange is left after it
+	exchanges map[*exchange]struct{}
+	working   int            // exchanges that count against MaxRequests
+	listens   map[string]int // streams and sessions, by client
+	sessions  map[string]*httpSession
+}
+
+// Handler makes an endpoint. A nil opts means the defaults. It is an [http.Handler] for HTTP/1 and HTTP/2. The
+// http.Server should have no WriteTimeout and no ReadTimeout: both are renewed here, for as long as a stream is open.
+func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
+	if opts == nil {
+		opts = &HTTPOptions{}
+	}
+	o := *opts
+	o.Path = cmp.Or(o.Path, "/mcp")
+	o.Keepalive = positive(o.Keepalive, 15*time.Second)
+	o.WriteTimeout = positive(o.WriteTimeout, 30*time.Second)
+	o.SessionTimeout = positive(o.SessionTimeout, 30*time.Minute)
+	o.MaxBody = positive(o.MaxBody, 4<<20)
+	o.MaxRequests = positive(o.MaxRequests, 1024)
+	o.MaxListensPerClient = positive(o.MaxListensPerClient, 16_384)
+	if o.Logger == nil {
+		o.Logger = s.log
+	}
+	size := max(64<<20, o.MaxBody)
+	return &Endpoint{
+		s: s, opts: o, log: o.Logger,
+		bodies: semaphore.NewWeighted(size), batches: semaphore.NewWeighted(size), size: size,
+		exchanges: map[*exchange]struct{}{}, listens: map[string]int{}, sessions: map[string]*httpSession{},
+	}
+}
+
+func positive[T int | int64 | time.Duration](v, otherwise T) T {
+	if v <= 0 {
+		return otherwise
+	}
+	return v
+}
+
+// ServeHTTP implements [http.Handler].
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := e.newExchange(w, r)
+	defer x.end()
+	if !e.admit(x) {
+		_ = x.rc.Flush()
+		return
+	}
+	if !e.enter(x) {
+		w.Header().Set("Connection", "close")
+		x.refuse(jsonrpc.ID{}, errLeaving, true)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		x.post()
+	case http.MethodGet:
+		x.get()
+	case http.MethodDelete:
+		x.delete()
+	case http.MethodOptions:
+		w.Header().Set("Allow", allMethods)
+		x.answer(http.StatusNoContent, nil)
+	default:
+		x.refuseMethod(allMethods)
+	}
+}
+
+// admit looks at who asks, and for what path: it answers what it refuses.
+func (e *Endpoint) admit(x *exchange) bool {
+	guard := e.opts.Guard
+	if !guard.screen(x.w, x.r) {
+		return false
+	}
+	// "Any other path" includes /.well-known/, where hosts look for the metadata of an authorization server: they take
+	// nothing but a 404 with JSON for the answer that there is none.
+	if x.r.URL.Path != e.opts.Path {
+		answerRefused(x.w, http.StatusNotFound, "nothing is served under this path, %s is the endpoint", e.opts.Path)
+		return false
+	}
+	name, ok := guard.identify(x.w, x.r)
+	x.owner, x.client = name, cmp.Or(name, remoteAddress(x.r))
+	return ok
+}
+
+const allMethods = "DELETE, GET, OPTIONS, POST"
+
+// refuseMethod answers what is not allowed, and names what is.
+func (x *exchange) refuseMethod(allow string) {
+	x.w.Header().Set("Allow", allow)
+	x.refuse(jsonrpc.ID{}, refused(http.StatusMethodNotAllowed, "%s is not served here, POST is: GET and DELETE need the Mcp-Session-Id of a session that initialize opened", x.r.Method), true)
+}
+
+// enter takes an exchange in, unless the end has begun.
+func (e *Endpoint) enter(x *exchange) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return false
+	}
+	e.exchanges[x] = struct{}{}
+	return true
+}
+
+// leave lets go of an exchange. From then on nobody but its handler touches it.
+func (e *Endpoint) leave(x *exchange) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.finishLocked(x)
+	if _, in := e.exchanges[x]; !in {
+		return
+	}
+	delete(e.exchanges, x)
+	if e.closing && len(e.exchanges) == 0 {
+		close(e.drained)
+	}
+}
+
+// begin counts an exchange among those that are worked on.
+func (e *Endpoint) begin(x *exchange) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.working >= e.opts.MaxRequests {
+		return errBusy
+	}
+	e.working++
+	x.working = true
+	return nil
+}
+
+func (e *Endpoint) finishLocked(x *exchange) {
+	if x.working {
+		x.working = false
+		e.working--
+	}
+}
+
+// addListen counts a stream or session of a client, which dropListen ends.
+func (e *Endpoint) addListen(client string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.listens[client] >= e.opts.MaxListensPerClient {
+		return errTooManyListens
+	}
+	e.listens[client]++
+	return nil
+}
+
+func (e *Endpoint) dropListen(client string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dropListenLocked(client)
+}
+
+func (e *Endpoint) dropListenLocked(client string) {
+	if e.listens[client]--; e.listens[client] == 0 {
+		delete(e.listens, client)
+	}
+}
+
+// carry says that an exchange has become that of a stream. If the end has begun meanwhile the stream is to be completed.
+func (e *Endpoint) carry(x *exchange, stream *listen.Stream) {
+	e.mu.Lock()
+	e.finishLocked(x)
+	x.stream = stream
+	closing := e.closing
+	e.mu.Unlock()
+	if closing {
+		stream.Complete()
+	}
+}
+
+// lastWords is how long what is cancelled may still take to say so.
+const lastWords = 250 * time.Millisecond
+
+// Shutdown refuses what is new, completes every listen, ends every session and waits for what is in flight. When ctx ends it
+// cancels the rest and returns the error of ctx. It is to be called before the Shutdown of the http.Server, which waits for
+// streams and does not end them.
+func (e *Endpoint) Shutdown(ctx context.Context) error {
+	e.mu.Lock()
+	if !e.closing {
+		e.closing = true
+		e.drained = make(chan struct{})
+		if len(e.exchanges) == 0 {
+			close(e.drained)
+		}
+	}
+	var complete, cancel []*listen.Stream
+	for x := range e.exchanges {
+		if x.stream != nil {
+			complete = append(complete, x.stream)
+		}
+	}
+	for _, s := range e.sessions {
+		if s.carried == nil {
+			cancel = append(cancel, s.stream)
+		}
+	}
+	e.mu.Unlock()
+	for _, stream := range complete {
+		stream.Complete()
+	}
+	for _, stream := range cancel {
+		stream.Cancel()
+	}
+	select {
+	case <-e.drained:
+		e.finishSessions()
+		return nil
+	case <-ctx.Done():
+		e.abandon()
+		return ctx.Err()
+	}
+}
+
+// abandon cancels what is left, and waits no longer than that may need to say so.
+func (e *Endpoint) abandon() {
+	e.finishSessions()
+	e.mu.Lock()
+	for x := range e.exchanges {
+		x.interrupt(errLeaving)
+	}
+	e.mu.Unlock()
+	late := time.NewTimer(2 * lastWords)
+	defer late.Stop()
+	select {
+	case <-e.drained:
+	case <-late.C:
+		e.log.Warn("leaving although requests are still being worked on")
+	}
+}
+
+func (e *Endpoint) finishSessions() {
+	e.mu.Lock()
+	all := slices.Collect(maps.Values(e.sessions))
+	e.mu.Unlock()
+	for _, s := range all {
+		s.finish(errLeaving)
+	}
+}
+
+// interrupt ends the exchange of a stream that somebody else takes over.
+func (e *Endpoint) interrupt(x *exchange, cause error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, in := e.exchanges[x]; in {
+		x.interrupt(cause)
+	}
+}
+
+var errReplaced = errors.New("another stream of the session has taken over")

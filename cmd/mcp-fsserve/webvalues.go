@@ -101,7 +101,7 @@ func (a *admitted) Set(given string) error {
 		return badValue(leftEmpty, "%s is an empty text", a.flag)
 	}
 	if err := a.judge(given); err != nil {
-		return badValue("", "%s %s %v", a.flag, quoteArg(given), err)
+		return badValue("", "%s %s: %v", a.flag, quoteArg(given), err)
 	}
 	*a.value = append(*a.value, given)
 	return nil

@@ -32,6 +32,15 @@ type web struct {
 	url    string
 	// dial makes a connection of its own to the server.
 	dial func() net.Conn
+	// opened are the streams and connections of the client, to be closed at the end.
+	opened []func()
+}
+
+// leave closes what the client has opened.
+func (w *web) leave() {
+	for _, end := range w.opened {
+		end()
+	}
 }
 
 func newWeb(t testing.TB, hub *listen.Hub, opts *Options, h *HTTPOptions) *web {
@@ -45,6 +54,12 @@ func newWeb(t testing.TB, hub *listen.Hub, opts *Options, h *HTTPOptions) *web {
 func startWeb(t testing.TB, opts *Options, h *HTTPOptions) *web {
 	t.Helper()
 	w := newWeb(t, listen.NewHub(nil), opts, h)
+	serveOn(t, w)
+	return w
+}
+
+func serveOn(t testing.TB, w *web) {
+	t.Helper()
 	srv := httptest.NewServer(w.e)
 	w.url, w.client = srv.URL+"/mcp", srv.Client()
 	w.dial = func() net.Conn {
@@ -55,6 +70,7 @@ func startWeb(t testing.TB, opts *Options, h *HTTPOptions) *web {
 		return c
 	}
 	t.Cleanup(func() {
+		w.leave()
 		w.shutdown()
 		w.client.CloseIdleConnections()
 		srv.Close()
@@ -63,7 +79,6 @@ func startWeb(t testing.TB, opts *Options, h *HTTPOptions) *web {
 		}
 		w.untouched()
 	})
-	return w
 }
 
 // shutdown ends all, and is given up soon: whoever still has work to do has been tested already.
@@ -109,16 +124,19 @@ func inBubble(t *testing.T, opts *Options, h *HTTPOptions, f func(t *testing.T, 
 		w.dial = l.dial
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(), nil }}
 		w.client = &http.Client{Transport: transport}
+		defer func() {
+			w.leave()
+			w.shutdown()
+			transport.CloseIdleConnections()
+			srv.Close()
+			<-served
+			after(time.Second) // net/http waits half of that when it closes what it has not read
+			if n := w.hub.Len(); n != 0 {
+				t.Errorf("%d streams are left in the hub", n)
+			}
+			w.untouched()
+		}()
 		f(t, w)
-		w.shutdown()
-		transport.CloseIdleConnections()
-		srv.Close()
-		<-served
-		synctest.Wait()
-		if n := w.hub.Len(); n != 0 {
-			t.Errorf("%d streams are left in the hub", n)
-		}
-		w.untouched()
 	})
 }
 
@@ -297,7 +315,7 @@ func (w *web) stream(method, body string, more ...string) *events {
 		data, _ := io.ReadAll(res.Body)
 		w.t.Fatalf("no stream: %d %q %s", res.StatusCode, ct, data)
 	}
-	w.t.Cleanup(e.close)
+	w.opened = append(w.opened, e.close)
 	return e
 }
 
@@ -396,7 +414,7 @@ type rawConn struct {
 func (w *web) raw(head string, body string) *rawConn {
 	w.t.Helper()
 	c := w.dial()
-	w.t.Cleanup(func() { c.Close() })
+	w.opened = append(w.opened, func() { c.Close() })
 	if _, err := io.WriteString(c, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body); err != nil {
 		w.t.Errorf("send: %v", err)
 	}

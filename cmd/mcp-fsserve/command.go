@@ -48,8 +48,8 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp-fsserve [flags] [NAME=]DIR...",
 		Short: "Serve directories as MCP resources",
-		Long: `Serve directories as MCP resources, on standard input and output, and tell each
-listener within milliseconds what changed.
+		Long: `Serve directories as MCP resources, on standard input and output or with --http
+over HTTP, and tell each listener within milliseconds what changed.
 
 Hidden files, credentials, and what the .gitignore and .mcpignore files in the
 directories and below exclude are not served. Of several directories each has a
@@ -57,6 +57,10 @@ name, NAME or else made of its own, that its files are listed under. A directory
 called like a command is written ./list, one with = in its name ./a=b.
 
 ` + globHelp + `
+Over HTTP, URIs begin with fs:// and the directory's name instead of its path. Other
+machines are let in with a token only, or with --insecure. A file of tokens has a
+line NAME TOKEN for each client; the name is for the log.
+
 The exit status is 0 after a clean end, which the end of input, SIGINT and SIGTERM
 are, 1 after a failure, and 2 after wrong usage.`,
 		Example: `  mcp-fsserve ~/notes                          # what an MCP host starts
@@ -64,6 +68,7 @@ are, 1 after a failure, and 2 after wrong usage.`,
   mcp-fsserve --include '*.{md,txt}' ~/notes   # only text
   mcp-fsserve --exclude /archive/ ~/notes      # all but one directory
   mcp-fsserve --unhide '.github/**' ~/project  # something hidden too
+  mcp-fsserve --http 8080 ~/notes              # at http://127.0.0.1:8080/mcp
   mcp-fsserve list ~/notes                     # what it would serve
   mcp-fsserve list --why secret.pem ~/notes    # why something is not served
   mcp-fsserve listen ~/notes                   # what a listener is told, as it happens`,
@@ -72,6 +77,9 @@ are, 1 after a failure, and 2 after wrong usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := p.config(cmd, args, suggestions(cmd, args))
 			if err != nil {
+				return err
+			}
+			if err := cfg.web.check(cmd.Flags()); err != nil {
 				return err
 			}
 			return serve(cmd.Context(), cfg, p.stdin, p.stdout, p.logger())
@@ -83,6 +91,7 @@ are, 1 after a failure, and 2 after wrong usage.`,
 	}
 	p.addSettings(cmd)
 	group(cmd, groupLimits, p.settings.limiting)
+	group(cmd, groupHTTP, p.settings.web.flags)
 	return cmd
 }
 
@@ -178,7 +187,8 @@ func (p *program) addSettings(cmd *cobra.Command) {
 // config is what the arguments and flags of cmd say.
 func (p *program) config(cmd *cobra.Command, args, commands []string) (config, error) {
 	all, err := places(cmd.CommandPath(), args, commands)
-	return config{places: all, settings: p.settings, command: cmd.CommandPath(), commands: commands}, err
+	say := newLogger(p.stderr, p.format, "info")
+	return config{places: all, settings: p.settings, command: cmd.CommandPath(), commands: commands, say: say}, err
 }
 
 // suggestions are the commands that a mistyped word may have meant.

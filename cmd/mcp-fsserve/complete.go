@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,11 +77,14 @@ func completeDirectories(_ *cobra.Command, _ []string, typed string) ([]cobra.Co
 	return found, directive
 }
 
+// withFiles are the flags that have files for values.
+var withFiles = []string{"why", "token-file", "tls-cert", "tls-key"}
+
 // completeFlags says which values flags can have; the rest of them have no files for values.
 func completeFlags(cmd *cobra.Command) {
 	words := map[string][]cobra.Completion{"log-level": logLevelNames, "log-format": logFormatNames}
 	complete := func(f *pflag.Flag) {
-		if f.Name != "why" {
+		if !slices.Contains(withFiles, f.Name) {
 			// fails only for a flag that has been registered before: one that all commands inherit
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words[f.Name], cobra.ShellCompDirectiveNoFileComp))
 		}

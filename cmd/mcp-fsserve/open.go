@@ -16,10 +16,12 @@ type config struct {
 
 	command  string   // how the program was called, for the hints
 	commands []string // what the first argument may have meant instead
+
+	say *slog.Logger // tells people what they need, whatever is logged; needed with --http only
 }
 
 // open opens the directories. Its error is for the user; of a directory that is missing beside others it warns.
-func (cfg *config) open(log *slog.Logger) ([]*resources.Root, error) {
+func (cfg *config) open(log *slog.Logger) (roots []*resources.Root, err error) {
 	if err := cfg.checkGlobs(); err != nil {
 		return nil, err
 	}
@@ -27,11 +29,29 @@ func (cfg *config) open(log *slog.Logger) ([]*resources.Root, error) {
 	for _, p := range cfg.places {
 		specs = append(specs, p.spec)
 	}
-	roots, err := resources.OpenRoots(specs, cfg.options(log))
+	opts := cfg.options(log)
+	base, err := cfg.remoteBase(specs)
+	if err == nil {
+		opts.Base = base
+		roots, err = resources.OpenRoots(specs, opts)
+	}
 	if err != nil {
 		return nil, cfg.explain(err)
 	}
 	return roots, nil
+}
+
+// remoteBase is what URIs begin with. Over HTTP that is fs://NAME/: a client must not take the server's disk for its own, nor
+// learn where the directory is. Of several directories resources adds the names.
+func (cfg *config) remoteBase(specs []resources.Spec) (string, error) {
+	if cfg.web.addr == "" || cfg.base != "" {
+		return cfg.base, nil
+	}
+	names, err := resources.Names(specs)
+	if err != nil || len(names) != 1 {
+		return "fs://", err
+	}
+	return "fs://" + names[0] + "/", nil
 }
 
 // checkGlobs finds globs that are written as paths on disk, which would match nothing.

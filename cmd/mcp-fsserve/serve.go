@@ -22,15 +22,19 @@ const watchingMessage = "the directory is watched"
 const changedMeta = "io.github.mcp-fsserve/changed"
 
 // serve is the wiring: events go from the watchers through their roots to the hub, requests from the transport to the
-// catalogue and the hub. It returns when in ends or ctx does, after everything it started.
+// catalogue and the hub. It returns when ctx ends or, unless it serves HTTP, in does, after everything it started.
 func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *slog.Logger) error {
 	roots, err := cfg.open(log)
 	if err != nil {
 		return err
 	}
 	defer closeAll(roots)
+	front, err := cfg.front(log)
+	if err != nil {
+		return err
+	}
+	defer front.close()
 	cfg.warn(roots, log)
-	greet(in, cfg.places, log)
 	hub := listen.NewHub(&listen.Options{MaxStreams: cfg.maxListens, ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
 	server := transport.NewServer(cfg.catalogue(roots), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
@@ -48,6 +52,11 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 		rooms.Go(func() { load(background, root, log) })
 		rooms.Go(func() { watch(background, w, root, hub, log) })
 	}
+	if front != nil {
+		cfg.say.Info("listening", "url", front.url)
+		return serveHTTP(ctx, front, server.Handler(cfg.web.options(front.guard, log)), log)
+	}
+	greet(in, cfg.places, log)
 	return server.ServeStdio(ctx, in, out)
 }
 

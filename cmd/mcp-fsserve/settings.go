@@ -20,11 +20,12 @@ type settings struct {
 	base     string        // prefix of every URI; empty: file:// and the directory
 
 	maxListens, maxURIs int // of the server alone
+	web                 web // of the server alone
 }
 
 // defaults are said in the help, so they are set here and not left to the packages.
 func defaults() settings {
-	return settings{maxSize: 16 << 20, pageSize: 250, maxListens: 65_536, maxURIs: 10_000}
+	return settings{maxSize: 16 << 20, pageSize: 250, maxListens: 65_536, maxURIs: 10_000, web: webDefaults()}
 }
 
 // choosing are the flags that choose what is served.
@@ -40,7 +41,7 @@ func (s *settings) choosing(f *pflag.FlagSet) {
 func (s *settings) answering(f *pflag.FlagSet) {
 	f.Var(&size{"--max-size", &s.maxSize}, "max-size", "largest file that is read, in bytes or with k, M or G")
 	f.Var(&wholeNumber{"--page-size", &s.pageSize, mostPerPage}, "page-size", "resources on a page of the list")
-	f.Var(&duration{"--ttl", &s.ttl}, "ttl", "how long clients may take an answer for fresh, such as 30s")
+	f.Var(&duration{"--ttl", &s.ttl, 0}, "ttl", "how long clients may take an answer for fresh, such as 30s")
 	f.Var(&baseURI{"--uri-base", &s.base}, "uri-base", "begin URIs with `PREFIX`, which ends in a slash (default file:// and the directory)")
 }
 

@@ -15,10 +15,11 @@ const (
 	groupChoice  = "Choosing what is served"
 	groupAnswers = "Answers"
 	groupLimits  = "Limits"
+	groupHTTP    = "Serving over HTTP"
 	groupOther   = "Other flags"
 )
 
-var groups = []string{groupForm, groupChoice, groupAnswers, groupLimits, groupOther}
+var groups = []string{groupForm, groupChoice, groupAnswers, groupLimits, groupHTTP, groupOther}
 
 // groupKey is the annotation of a flag that says which group it is in.
 const groupKey = "group"

@@ -109,14 +109,25 @@ func (n *wholeNumber) Set(text string) error {
 	return nil
 }
 
-// duration is a flag that takes a time of 0 or more.
+// duration is a flag that takes a time of at least so much.
 type duration struct {
 	flag  string
 	value *time.Duration
+	least time.Duration
 }
 
-func (d *duration) String() string { return d.value.String() }
-func (d *duration) Type() string   { return "TIME" }
+// String leaves out units of which there are none, as in 30m0s.
+func (d *duration) String() string {
+	text := d.value.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+func (d *duration) Type() string { return "TIME" }
 func (d *duration) Set(text string) error {
 	v, err := time.ParseDuration(text)
 	if err != nil || v < 0 {
@@ -125,6 +136,9 @@ func (d *duration) Set(text string) error {
 			hint = "for seconds write " + text + "s"
 		}
 		return badValue(hint, "%s must be a time with its unit, as in 500ms, 30s or 5m, not %q", d.flag, text)
+	}
+	if v < d.least {
+		return badValue("", "%s must be %v or more, not %s", d.flag, d.least, text)
 	}
 	*d.value = v
 	return nil

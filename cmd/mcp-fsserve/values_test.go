@@ -44,12 +44,20 @@ func TestNumbersKeepToTheirBounds(t *testing.T) {
 
 func TestDurationWithoutAUnitGetsAHint(t *testing.T) {
 	var got time.Duration
-	d := &duration{"--ttl", &got}
+	d := &duration{"--ttl", &got, 0}
 	for text, want := range map[string]string{"30": "for seconds write 30s", "": "", "soon": "", "-5s": ""} {
 		wrong, ok := d.Set(text).(*valueError)
 		if !ok || wrong.hint != want {
 			t.Errorf("%q: %v", text, wrong)
 		}
+	}
+	for text, want := range map[string]string{"30m": "30m", "2h": "2h", "90s": "1m30s", "0": "0s", "10s": "10s", "1h0m5s": "1h0m5s", "100m": "1h40m"} {
+		if err := d.Set(text); err != nil || d.String() != want {
+			t.Errorf("%s shows as %s, %v, want %s", text, d, err, want)
+		}
+	}
+	if err := (&duration{"--keepalive", &got, time.Second}).Set("999ms"); err == nil || err.Error() != "--keepalive must be 1s or more, not 999ms" {
+		t.Errorf("less than the least: %v", err)
 	}
 	if err := d.Set("1m30s"); err != nil || got != 90*time.Second {
 		t.Errorf("%v, %v", got, err)

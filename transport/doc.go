@@ -45,7 +45,8 @@
 // [Endpoint.Shutdown] completes every listen, and after its context has ended cancels what is left, which then has half a
 // second.
 //
-// Goroutines. An endpoint starts none; a session that is idle is ended by a timer. [Server.ServeStdio] starts one that reads, one that writes, one for each request that may block and,
-// while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are
-// blocked in a read of the input, in a write to the output, or in a catalogue that does not heed its context in time.
+// Goroutines. An endpoint starts none; a session that is idle is ended by a timer. [Server.ServeStdio] starts one
+// that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that
+// reads ahead. It waits for all of them when it returns, but for those that are blocked in a read of the input, in a
+// write to the output, or in a catalogue that does not heed its context in time.
 package transport

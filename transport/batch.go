@@ -21,6 +21,9 @@ type batch struct {
 // is answered, so waiting would be of no use.
 var errBatchTooLarge = jsonrpc.Errorf(jsonrpc.InternalError, "the answers to batches are too large together: ask for this one outside of a batch")
 
+// errOnlyIn20250326 answers a batch of any other revision.
+var errOnlyIn20250326 = jsonrpc.Errorf(jsonrpc.InvalidRequest, "invalid request: batches exist in sessions of revision %s only, send one message at a time", mcp.Legacy20250326)
+
 // errNoBatch answers what no batch may hold.
 var errNoBatch = jsonrpc.Errorf(jsonrpc.InvalidRequest, "invalid request: %s requests and initialize are not to be part of a batch", mcp.Modern)
 

@@ -9,7 +9,7 @@
 // come in any order; an answer to initialize precedes every notification of its session, and an acknowledgement
 // precedes everything else that bears its subscription's id.
 //
-// Blocking. A blocked request delays no other until Options.MaxInFlight of them are blocked. Beyond that accepted
+// Blocking, on a pipe. A blocked request delays no other until Options.MaxInFlight of them are blocked. Beyond that accepted
 // requests wait their turn, still cancellable. Beyond 16 MiB of requests in flight none is accepted, but up to 8 MiB of
 // input are read ahead, so that its end is seen. When more than that is unread a pipe or socket on Unix still shows that its
 // other end is closed; elsewhere the end is seen once the output moves. Nobody waits for a stalled client but the one
@@ -37,7 +37,16 @@
 // until then. One is cut only if it was begun before that was known. A write is at most 16 KiB, and 4 KiB at the end, so
 // that progress shows.
 //
-// Goroutines. [Server.ServeStdio] starts one that reads, one that writes, one for each request that may block and,
-// while nothing more is accepted, one that reads ahead. It waits for all of them when it returns, but for those that are
-// blocked in a read of the input, in a write to the output, or in a catalogue that does not heed its context in time.
+// HTTP. Each request of an [Endpoint] is served by the goroutine that net/http has for it, and a stream is pulled from by
+// that of its answer: none is delayed by another, and the ids of different requests are not compared. A modern request is
+// cancelled by closing its answer. A write may take as long as HTTPOptions.WriteTimeout for 64 KiB, then its client loses
+// that one answer; memory of reads is held until then. What an answer to GET could not send is sent by the next one of its
+// session. Beyond the limits on requests, listens and bodies there is status 503, beyond that on one body 413.
+// [Endpoint.Shutdown] completes every listen, and after its context has ended cancels what is left, which then has half a
+// second.
+//
+// Goroutines. An endpoint starts none; a session that is idle is ended by a timer. [Server.ServeStdio] starts one
+// that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that
+// reads ahead. It waits for all of them when it returns, but for those that are blocked in a read of the input, in a
+// write to the output, or in a catalogue that does not heed its context in time.
 package transport

@@ -91,7 +91,7 @@ func (x *exchange) interrupt(cause error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.limit = time.Now().Add(lastWords)
-	_ = x.rc.SetReadDeadline(x.limit)
+	_ = x.rc.SetReadDeadline(time.Now())
 	if x.busy {
 		_ = x.rc.SetWriteDeadline(x.limit)
 	}

@@ -100,7 +100,7 @@ func (x *exchange) batch(body []byte) {
 	case failure != nil:
 		err = &statusError{http.StatusBadRequest, failure}
 	case session == nil || !session.batches():
-		err = refused(http.StatusBadRequest, "batches exist in sessions of revision 2025-03-26 only, send one message a request")
+		err = &statusError{http.StatusBadRequest, errOnlyIn20250326}
 	case !accepts(x.r, typeJSON):
 		err = errNotAcceptable(typeJSON)
 	default:

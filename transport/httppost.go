@@ -14,10 +14,14 @@ func (x *exchange) post() {
 		return
 	}
 	body, release, err := x.readBody()
+	if err != nil {
+		id := leadingID(body)
+		release()
+		x.refuse(id, err, true)
+		return
+	}
 	defer release()
 	switch {
-	case err != nil:
-		x.refuse(leadingID(body), err, true)
 	case jsonrpc.IsBatch(body):
 		x.batch(body)
 	default:

@@ -18,7 +18,7 @@ func (p *pipe) receive(line []byte) {
 func (p *pipe) receiveBatch(line []byte) {
 	items, failure := jsonrpc.Batch(line)
 	if failure == nil && !p.session.batches() {
-		failure = jsonrpc.Errorf(jsonrpc.InvalidRequest, "invalid request: batches exist in sessions of revision 2025-03-26 only, send one message a line")
+		failure = errOnlyIn20250326
 	}
 	if failure != nil {
 		p.accept(refusedCall(jsonrpc.ID{}, failure, 0))

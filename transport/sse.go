@@ -39,71 +39,76 @@ const keepalive = ":\n\n"
 // pump sends what a stream hands out until it is over, the exchange ends, or the client takes no more. It begins with rest,
 // and returns what it could not send. The first frames are made before the answer is begun.
 func (x *exchange) pump(stream *listen.Stream, wake bell, rest []byte) (unsent []byte) {
+	p := pump{x: x, wake: wake, timer: time.NewTimer(x.e.opts.Keepalive), said: time.Now()}
+	defer p.timer.Stop()
 	frame := newFrame()
-	*frame = append(*frame, rest...)
-	opened := false
-	var timer *time.Timer
-	var last time.Time // when something was sent
-	for {
-		var wait time.Duration
-		*frame, wait = appendEvents(*frame, stream)
-		if !opened {
-			x.openEvents()
+	var next time.Time
+	var over bool
+	*frame, next, over = appendEvents(append(*frame, rest...), stream)
+	x.openEvents()
+	for x.ctx.Err() == nil {
+		if err := x.send(*frame); err != nil {
+			x.e.log.Debug("stream is not taken", "client", x.client, "err", err)
+			break
 		}
-		if x.ctx.Err() != nil {
-			return *frame
-		}
-		if len(*frame) > 0 || !opened {
-			opened = true
-			if err := x.send(*frame); err != nil {
-				x.e.log.Debug("stream is not taken", "client", x.client, "err", err)
-				return *frame
+		p.said = time.Now()
+		for *frame = (*frame)[:0]; len(*frame) == 0 && x.ctx.Err() == nil; {
+			recycle(frame) // an idle stream holds none
+			if over {
+				return nil
 			}
-			last = time.Now()
-			*frame = (*frame)[:0]
-			continue
-		}
-		if wait == listen.Over {
-			recycle(frame)
-			return nil
-		}
-		recycle(frame)
-		due := last.Add(x.e.opts.Keepalive)
-		pause := time.Until(due)
-		if wait > 0 && wait < pause {
-			pause = wait
-		}
-		if timer == nil {
-			timer = time.NewTimer(pause)
-			defer timer.Stop()
-		} else {
-			timer.Reset(pause)
-		}
-		select {
-		case <-wake:
-		case <-timer.C:
-		case <-x.ctx.Done():
-		}
-		frame = newFrame()
-		if x.ctx.Err() == nil && !time.Now().Before(due) {
-			*frame = append(*frame, keepalive...)
+			silent := p.await(next)
+			frame = newFrame()
+			if silent {
+				*frame = append(*frame, keepalive...)
+			}
+			*frame, next, over = appendEvents(*frame, stream)
 		}
 	}
+	return *frame
 }
 
-// appendEvents appends the frames that a stream hands out now, but not many times what one write is. wait is what the stream
-// said last, 0 after a frame.
-func appendEvents(dst []byte, stream *listen.Stream) (_ []byte, wait time.Duration) {
+// pump is what one call of exchange.pump waits with.
+type pump struct {
+	x     *exchange
+	wake  bell
+	timer *time.Timer
+	said  time.Time // when something was sent
+}
+
+// await waits until the stream may have something to say: when it is woken, or at next. silent says that nothing was said
+// for so long that a comment is due.
+func (p *pump) await(next time.Time) (silent bool) {
+	comment := p.said.Add(p.x.e.opts.Keepalive)
+	if next.IsZero() || comment.Before(next) {
+		next = comment
+	}
+	p.timer.Reset(time.Until(next))
+	select {
+	case <-p.wake:
+	case <-p.timer.C:
+	case <-p.x.ctx.Done():
+	}
+	return !time.Now().Before(comment)
+}
+
+// appendEvents appends the frames that a stream hands out now, but not many times what one write is. The stream is to be
+// asked again at next, or when it is woken if that is zero. It is not if it is over.
+func appendEvents(dst []byte, stream *listen.Stream) (_ []byte, next time.Time, over bool) {
 	const head, tail = "data: ", "\n\n"
 	now := time.Now()
 	for len(dst) < burst {
 		frame, wait := stream.Next(append(dst, head...), now)
-		if frame == nil {
-			return dst, wait
+		switch {
+		case frame != nil:
+			dst = append(frame, tail...)
+		case wait > 0:
+			return dst, now.Add(wait), false
+		default:
+			return dst, time.Time{}, wait == listen.Over
 		}
-		dst = append(frame, tail...)
 	}
-	return dst, 0
+	return dst, now, false
 }
 
 // openEvents begins the answer.

@@ -26,15 +26,15 @@ import (
 
 var update = flag.Bool("update", false, "write the server's part of testdata/wire/*.txtar anew")
 
-// TestWire replays the transcripts in testdata/wire over the real wiring, with URIs under test://. A transcript is an
-// archive of
+// TestWire replays the transcripts in testdata/wire over the real wiring, with URIs under test://, on a pipe and over HTTP.
+// A transcript is an archive of
 //
 //	-- options --    optional: page-size N
 //	-- tree/PATH --  files to serve
 //	-- client --     what the client sends and does
 //	-- server --     the frames that come of it, in order; of "server, any order" in any order
 //
-// with as many client and server sections, in turn, as it needs. In a client section a line that starts with { or [
+// where a name ends in ", stdio" for what only a pipe has, with as many client and server sections, in turn, as it needs. In a client section a line that starts with { or [
 // is sent as it is, but for $META, the metadata of a modern request, and $CURSOR1 and so on, the cursors as they came.
 // Other lines are steps; an argument may be a Go string in double quotes:
 //
@@ -62,18 +62,19 @@ func TestWire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			replay(t, archive)
+			replay(t, archive, startWire, false)
 			if *update {
 				if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
+			t.Run("http", func(t *testing.T) { replay(t, archive, startWireHTTP, true) })
 		})
 	}
 }
 
-// replay runs one transcript, comparing each server section or, to update it, writing it.
-func replay(t *testing.T, archive *txtar.Archive) {
+// replay runs one transcript, comparing each server section or, to update it, writing it. It never updates it over HTTP.
+func replay(t *testing.T, archive *txtar.Archive, start func(testing.TB, config) *wire, overHTTP bool) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	cfg := serving(dir)
@@ -87,19 +88,23 @@ func replay(t *testing.T, archive *txtar.Archive) {
 			must2(fmt.Sscanf(string(file.Data), "page-size %d", &cfg.pageSize))(t)
 		}
 	}
-	w := startWire(t, cfg)
+	w := start(t, cfg)
 	var got []string
 	for i := range archive.Files {
 		file := &archive.Files[i]
-		switch file.Name {
+		name, alone := strings.CutSuffix(file.Name, ", stdio")
+		if alone && overHTTP {
+			continue
+		}
+		switch name {
 		case "client":
 			got = w.play(string(file.Data))
 		case "server", "server, any order":
-			if file.Name != "server" {
+			if name != "server" {
 				slices.Sort(got)
 			}
 			text := strings.Join(append(got, ""), "\n")
-			if *update {
+			if *update && !overHTTP {
 				file.Data = []byte(text)
 			} else if text != string(file.Data) {
 				t.Errorf("section %d: the server sent\n%swant\n%s", i, text, file.Data)

@@ -1,0 +1,359 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+func (r reply) wantBusy(t *testing.T, id string) {
+	t.Helper()
+	r.wantError(t, http.StatusServiceUnavailable, id, -32603, "later")
+	if r.header.Get("Retry-After") != retryAfter {
+		t.Error("no Retry-After")
+	}
+}
+
+func TestHTTPRequestsBeyondTheLimitAreRefused(t *testing.T) {
+	inBubble(t, nil, &HTTPOptions{MaxRequests: 2}, func(t *testing.T, w *web) {
+		gate := make(chan struct{})
+		w.cat.block[a] = gate
+		answers := make(chan reply, 2)
+		for range 2 {
+			go func() { answers <- w.post(read("1", a)) }()
+		}
+		synctest.Wait()
+		w.post(read("7", b)).wantBusy(t, "7")
+		w.post(initialize("8", "2025-11-25")).wantBusy(t, "8")
+		w.post(listenTo("9", onlyA)).wantBusy(t, "9")
+		w.post(cancel("1")).want(t, http.StatusAccepted)
+		close(gate)
+		(<-answers).want(t, http.StatusOK)
+		(<-answers).want(t, http.StatusOK)
+		// Streams do not count.
+		for i := range 5 {
+			w.listen(fmt.Sprint(i), onlyA)
+		}
+		w.post(read("7", b)).want(t, http.StatusOK)
+	})
+}
+
+func TestHTTPListensBeyondTheLimitAreRefused(t *testing.T) {
+	inBubble(t, nil, &HTTPOptions{MaxListensPerClient: 2}, func(t *testing.T, w *web) {
+		s := w.listen("1", onlyA)
+		session := w.open("2025-11-25")
+		w.post(listenTo("3", onlyA)).wantBusy(t, "3")
+		w.post(initialize("4", "2025-11-25")).wantBusy(t, "4")
+		s.close()
+		synctest.Wait()
+		w.listen("5", onlyA)
+		w.ask(http.MethodDelete, "", headerSession, session).want(t, http.StatusNoContent)
+		w.open("2025-11-25")
+	})
+}
+
+func TestHTTPListensBeyondThoseOfTheHubAreRefused(t *testing.T) {
+	w := newWeb(t, listen.NewHub(&listen.Options{MaxStreams: 1}), nil, nil)
+	serveOn(t, w)
+	w.listen("1", onlyA)
+	w.post(listenTo("2", onlyA)).wantBusy(t, "2")
+	w.post(initialize("3", "2025-11-25")).wantBusy(t, "3")
+}
+
+func TestHTTPBodiesHaveALimit(t *testing.T) {
+	const limit = 64 << 10
+	w := startWeb(t, nil, &HTTPOptions{MaxBody: limit})
+	message := func(size int) string {
+		text := modern(`"x"`, "server/discover", "")
+		return text + strings.Repeat(" ", size-len(text))
+	}
+	for _, size := range []int{500, freeBody - 1, freeBody, freeBody + 1, freeBody + 2, 2 * freeBody, limit - 1, limit} {
+		for _, chunked := range []bool{false, true} {
+			r := w.request(context.Background(), http.MethodPost, message(size))
+			if chunked {
+				r.ContentLength = -1
+			}
+			w.do(r).want(t, http.StatusOK, `"id":"x"`)
+		}
+	}
+	for _, chunked := range []bool{false, true} {
+		r := w.request(context.Background(), http.MethodPost, message(limit+1))
+		if chunked {
+			r.ContentLength = -1
+		}
+		w.do(r).wantError(t, http.StatusRequestEntityTooLarge, `"x"`, -32600, fmt.Sprint(limit))
+	}
+	c := w.raw(fmt.Sprintf("POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nExpect: 100-continue\nContent-Length: %d", limit+1), "")
+	if res := c.response(); res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", res.StatusCode)
+	}
+}
+
+// Bodies that are longer than most and never end keep no room but that of others like them.
+func TestHTTPBodiesShareTheirMemory(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		body := modern("1", "server/discover", "")
+		body += strings.Repeat(" ", 8<<10-len(body))
+		var slow []*rawConn
+		for range w.e.size / w.e.opts.MaxBody {
+			slow = append(slow, w.raw(fmt.Sprintf("POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nContent-Length: %d",
+				w.e.opts.MaxBody), body))
+		}
+		synctest.Wait()
+		w.post(body).wantBusy(t, "1")
+		w.post(modern("1", "server/discover", "")).want(t, http.StatusOK)
+		after(w.e.opts.WriteTimeout)
+		w.post(body).want(t, http.StatusOK)
+		if res := slow[0].response(); res.StatusCode != http.StatusRequestTimeout {
+			t.Errorf("status %d", res.StatusCode)
+		}
+	})
+}
+
+// Also who is refused before the body is looked at does not keep the server waiting for it.
+func TestHTTPBodiesMustComeInTime(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		for _, head := range []string{
+			"POST /other HTTP/1.1\nHost: 127.0.0.1\nContent-Length: 100",
+			"POST /mcp HTTP/1.1\nHost: elsewhere.example\nContent-Length: 100",
+			"DELETE /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Length: 100",
+			"POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nContent-Length: 100",
+			"POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nTransfer-Encoding: chunked",
+		} {
+			c := w.raw(head, "")
+			go io.Copy(io.Discard, c)
+			after(w.e.opts.WriteTimeout)
+			if _, err := c.Write([]byte("x")); err == nil {
+				t.Errorf("still reads: %s", head)
+			}
+		}
+	})
+}
+
+func TestHTTPKeepsStreamsAlive(t *testing.T) {
+	inBubble(t, nil, &HTTPOptions{Keepalive: 10 * time.Second}, func(t *testing.T, w *web) {
+		session := w.open("2025-11-25")
+		begun := time.Now()
+		for _, s := range []*events{w.listen("1", onlyA), w.get(session)} {
+			for range 3 {
+				begun = time.Now()
+				if line, ok := s.line(); !ok || line != ":" {
+					t.Fatalf("got %q", line)
+				}
+				if blank, _ := s.line(); blank != "" {
+					t.Errorf("got %q", blank)
+				}
+			}
+			if waited := time.Since(begun); waited != 10*time.Second {
+				t.Errorf("a comment after %v", waited)
+			}
+		}
+		// What is said counts.
+		s := w.listen("2", onlyA)
+		after(9 * time.Second)
+		w.hub.Publish(listen.Change{Keys: []string{a}})
+		s.raw(updated("2", a))
+		begun = time.Now()
+		if line, _ := s.line(); line != ":" || time.Since(begun) != 10*time.Second {
+			t.Errorf("%q after %v", line, time.Since(begun))
+		}
+	})
+}
+
+func TestHTTPStreamsArePaced(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		s := w.listen("1", onlyA)
+		begun := time.Now()
+		for range 3 {
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			s.raw(updated("1", a))
+		}
+		if took := time.Since(begun); took != 100*time.Millisecond {
+			t.Errorf("three updates take %v", took)
+		}
+	})
+}
+
+// A client that reads nothing loses its own stream, after the time to write, and costs the others nothing.
+func TestHTTPAStalledReaderLosesItsOwnStreamOnly(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		stalled := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+		stalled.response()
+		s := w.listen("2", onlyA)
+		for range 3 {
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			s.raw(updated("2", a))
+		}
+		if w.hub.Len() != 2 {
+			t.Error("the stalled stream is gone at once")
+		}
+		w.post(read("3", a)).want(t, http.StatusOK)
+		go io.Copy(io.Discard, s.body)
+		after(w.e.opts.WriteTimeout)
+		if w.hub.Len() != 1 {
+			t.Errorf("%d streams", w.hub.Len())
+		}
+	})
+}
+
+// A client that stalls on a large answer holds memory no longer than the time to write, one that is merely slow is served.
+func TestHTTPAStalledReaderGivesMemoryBack(t *testing.T) {
+	inBubble(t, &Options{MaxReadMemory: 1 << 20}, nil, func(t *testing.T, w *web) {
+		large := bytes.Repeat([]byte("x"), 500<<10)
+		w.cat.contents["test://top/large"] = mcp.Contents{MIMEType: "text/plain", Data: large, Text: true}
+		stalled := w.rawPost("HTTP/1.1", read("1", "test://top/large"))
+		synctest.Wait()
+		begun := time.Now()
+		w.post(read("2", "test://top/large")).want(t, http.StatusOK)
+		if waited := time.Since(begun); waited != w.e.opts.WriteTimeout {
+			t.Errorf("waited %v", waited)
+		}
+		if _, err := io.ReadAll(stalled.in); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Error(err)
+		}
+		slow := w.rawPost("HTTP/1.1", read("3", "test://top/large"))
+		res := slow.response()
+		got, buf := 0, make([]byte, renewal)
+		for {
+			after(w.e.opts.WriteTimeout / 2)
+			n, err := io.ReadFull(res.Body, buf)
+			got += n
+			if err != nil {
+				break
+			}
+		}
+		if got < len(large) {
+			t.Errorf("%d bytes came", got)
+		}
+		slow.Close()
+		// A read that waits is let go of with its client.
+		w.cat.takes = time.Hour
+		first := w.rawPost("HTTP/1.1", read("4", "test://top/large"))
+		second := w.rawPost("HTTP/1.1", read("5", "test://top/large"))
+		synctest.Wait()
+		second.Close()
+		first.Close()
+		synctest.Wait()
+		if w.cat.busy() != 0 {
+			t.Errorf("%d reads go on", w.cat.busy())
+		}
+	})
+}
+
+// The client that leaves ends the work on its request.
+func TestHTTPDisconnectIsTheCancel(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		w.cat.block[a] = make(chan struct{})
+		c := w.rawPost("HTTP/1.1", read("1", a))
+		w.cat.slowBaseline = make(chan struct{})
+		opening := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+		synctest.Wait()
+		c.Close()
+		opening.Close()
+		synctest.Wait()
+		if w.cat.busy() != 0 || w.hub.Len() != 0 {
+			t.Errorf("%d reads, %d streams", w.cat.busy(), w.hub.Len())
+		}
+	})
+}
+
+func TestHTTPShutdownCompletesEveryListen(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		gate := make(chan struct{})
+		w.cat.block[a] = gate
+		s1, s2 := w.listen("1", onlyA), w.listen(`"2"`, `"resourcesListChanged":true`)
+		with, without := w.open("2025-11-25"), w.open("2025-11-25")
+		legacy := w.get(with)
+		blocked := make(chan reply)
+		go func() { blocked <- w.post(read("3", a)) }()
+		synctest.Wait()
+		w.hub.Publish(listen.Change{Keys: []string{a}, List: true})
+		ended := make(chan error)
+		go func() { ended <- w.e.Shutdown(t.Context()) }()
+		s1.raw(updated("1", a), completed("1"))
+		s1.end()
+		s2.raw(listChanged(`"2"`), completed(`"2"`))
+		s2.end()
+		legacy.raw(legacyListChanged)
+		legacy.end()
+		if w.hub.Len() != 0 {
+			t.Errorf("%d streams are left", w.hub.Len())
+		}
+		for _, body := range []string{read("4", b), listenTo("4", onlyA), initialize("4", "2025-11-25"), cancel("1")} {
+			r := w.post(body, headerSession, without)
+			r.wantError(t, http.StatusServiceUnavailable, "", -32603, "shutting down")
+		}
+		select {
+		case err := <-ended:
+			t.Errorf("Shutdown returns %v before what is in flight", err)
+		default:
+		}
+		close(gate)
+		(<-blocked).want(t, http.StatusOK)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestHTTPShutdownCancelsWhatTakesTooLong(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		w.cat.block[a] = make(chan struct{})
+		id := w.open("2025-03-26")
+		stalled := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+		stalled.response()
+		blocked := make(chan reply, 3)
+		go func() { blocked <- w.post(read("3", a)) }()
+		go func() { blocked <- w.in(id, legacy("3", "resources/read", `"uri":"`+a+`"`)) }()
+		body := w.raw("POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nContent-Length: 100", "{")
+		unfinished := make(chan int)
+		go func() { unfinished <- body.response().StatusCode }()
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		begun := time.Now()
+		if err := w.e.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if took := time.Since(begun); took > time.Second+2*lastWords {
+			t.Errorf("it takes %v", took)
+		}
+		for range 2 {
+			(<-blocked).wantError(t, http.StatusServiceUnavailable, "3", -32603, "shutting down")
+		}
+		if status := <-unfinished; status != http.StatusRequestTimeout {
+			t.Errorf("status %d", status)
+		}
+	})
+}
+
+// Work that does not end holds up nobody: it is left behind.
+func TestHTTPShutdownLeavesDeafWorkBehind(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		w.cat.deaf = true
+		gate := make(chan struct{})
+		w.cat.block[a] = gate
+		c := w.rawPost("HTTP/1.1", read("1", a))
+		synctest.Wait()
+		begun := time.Now()
+		if err := w.e.Shutdown(canceled()); !errors.Is(err, context.Canceled) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if took := time.Since(begun); took != 2*lastWords {
+			t.Errorf("it takes %v", took)
+		}
+		close(gate)
+		c.Close()
+		synctest.Wait()
+	})
+}

@@ -177,6 +177,11 @@ func TestWebAdmitsWhomTheFlagsSay(t *testing.T) {
 	}
 	s.listen("one", headers{"Authorization": "Bearer s3cret-of-bob"})
 	s.end(syscall.SIGTERM)
+	for _, want := range []string{" client=alice\n", " client=bob\n", "refused without a good token from=127.0.0.1", " host=evil.example ", " origin=https://evil.example\n"} {
+		if !strings.Contains(s.stderr.text(), want) {
+			t.Errorf("the log lacks %q", want)
+		}
+	}
 	if strings.Contains(s.stderr.text(), "s3cret") {
 		t.Errorf("a token is in the log:\n%s", s.stderr.text())
 	}

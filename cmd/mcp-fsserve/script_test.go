@@ -146,6 +146,13 @@ func (o *output) await(re *regexp.Regexp) bool {
 	}
 }
 
+// rewind lets await begin anew with the first line.
+func (o *output) rewind() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.awaited = 0
+}
+
 func (o *output) text() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -50,6 +50,7 @@ func startWeb(t *testing.T, args ...string) *webServer {
 	})
 	s.said(listeningAt.String())
 	s.url = listeningAt.FindStringSubmatch(s.stderr.text())[1]
+	s.stderr.rewind() // it may have been watching before
 	s.said(watchingMessage)
 	return s
 }

@@ -71,7 +71,8 @@ func TestHTTPStatuses(t *testing.T) {
 		"legacy unknown method":       {legacy("1", "logging/setLevel", ""), []string{headerSession, session}, 200, "1", -32601},
 		"legacy without session":      {legacy("1", "ping", ""), []string{headerVersion, "2025-11-25"}, 400, "1", -32602},
 		"legacy unknown session":      {legacy("1", "ping", ""), []string{headerSession, "gone"}, 404, "1", -32600},
-		"legacy unsupported version":  {legacy("1", "ping", ""), []string{headerSession, session, headerVersion, "1999-01-01"}, 400, "1", -32600},
+		"legacy unsupported version":  {legacy("1", "ping", ""), []string{headerSession, session, headerVersion, "1999-01-01"}, 400, "1", -32022},
+		"header of a later version":   {legacy("1", "resources/list", ""), []string{headerVersion, "2031-01-01"}, 400, "1", -32022},
 		"initialize, unknown session": {initialize("1", "2025-11-25"), []string{headerSession, "gone"}, 200, "1", 0},
 		"initialize, bad params":      {legacy("1", "initialize", ""), nil, 200, "1", -32602},
 	} {
@@ -152,7 +153,7 @@ func TestHTTPVerbsAndPaths(t *testing.T) {
 			}
 		}
 		w.ask(method, "", headerSession, "gone").wantError(t, http.StatusNotFound, "", -32600, "initialize")
-		w.ask(method, "", headerSession, "gone", headerVersion, "1999-01-01").wantError(t, http.StatusBadRequest, "", -32600)
+		w.ask(method, "", headerSession, "gone", headerVersion, "1999-01-01").wantError(t, http.StatusBadRequest, "", -32022)
 	}
 	for _, method := range []string{http.MethodPut, http.MethodPatch, "BREW"} {
 		r := w.ask(method, "{}").wantError(t, http.StatusMethodNotAllowed, "", -32600)

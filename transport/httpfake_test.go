@@ -111,10 +111,19 @@ func (w *web) untouched() {
 // inBubble runs f with a server in a bubble, over pipes that hold no byte, and checks that all ends.
 func inBubble(t *testing.T, opts *Options, h *HTTPOptions, f func(t *testing.T, w *web)) {
 	t.Helper()
+	inBubbleSpeaking(t, new(http.Protocols), opts, h, f)
+}
+
+// inBubbleSpeaking is inBubble with other protocols than HTTP/1.
+func inBubbleSpeaking(t *testing.T, protocols *http.Protocols, opts *Options, h *HTTPOptions, f func(t *testing.T, w *web)) {
+	t.Helper()
+	if *protocols == (http.Protocols{}) {
+		protocols.SetHTTP1(true)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t, listen.NewHub(nil), opts, h)
 		l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-		srv := &http.Server{Handler: w.e}
+		srv := &http.Server{Handler: w.e, Protocols: protocols}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -122,7 +131,11 @@ func inBubble(t *testing.T, opts *Options, h *HTTPOptions, f func(t *testing.T, 
 		}()
 		w.url = "http://127.0.0.1/mcp"
 		w.dial = l.dial
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(), nil }}
+		transport := &http.Transport{
+			Protocols:   protocols,
+			HTTP2:       &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(), nil },
+		}
 		w.client = &http.Client{Transport: transport}
 		defer func() {
 			w.leave()

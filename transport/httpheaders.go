@@ -91,18 +91,16 @@ func isModernHeader(h http.Header) bool {
 	return len(h[headerVersion]) == 1 && h[headerVersion][0] == mcp.Modern
 }
 
-// checkLegacyVersion checks the header of a legacy request, whose revision was negotiated: "If the server receives a request
-// with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request" (2025-11-25, basic/transports,
-// "Protocol Version Header"). It is missing in initialize, in requests of earlier revisions, and in some later ones.
+// checkLegacyVersion checks the header of a request that is no modern one: "If the server receives a request with an invalid
+// or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request" (2025-11-25, basic/transports, "Protocol
+// Version Header"). It is missing in initialize, in requests of earlier revisions, and in some later ones. The revision is
+// the one that was negotiated, whatever the header says. A client of a later revision learns which there are.
 func checkLegacyVersion(h http.Header) error {
-	switch values := h[headerVersion]; {
-	case len(values) == 0:
+	values := h[headerVersion]
+	if len(values) == 0 || len(values) == 1 && slices.Contains(mcp.LegacyVersions(), values[0]) {
 		return nil
-	case len(values) > 1 || !slices.Contains(mcp.LegacyVersions(), values[0]):
-		return refused(http.StatusBadRequest, "MCP-Protocol-Version is not supported: send the revision that was negotiated, one of %s",
-			strings.Join(mcp.LegacyVersions(), ", "))
 	}
-	return nil
+	return &statusError{http.StatusBadRequest, errUnsupportedVersion(strings.Join(values, ", "))}
 }
 
 // matchHeaders compares what the headers repeat of a modern request: "Servers that process the request body MUST reject
@@ -169,8 +167,9 @@ func asIs(value string) (string, bool) {
 // Base64-encoded. These markers are case-sensitive" ("Value Encoding").
 func decodeName(value string) (string, bool) {
 	const prefix, suffix = "=?base64?", "?="
-	if len(value) < len(prefix)+len(suffix) || !strings.HasPrefix(value, prefix) || !strings.HasSuffix(value, suffix) {
-		return asIs(value)
+	value, ok := asIs(value)
+	if !ok || len(value) < len(prefix)+len(suffix) || !strings.HasPrefix(value, prefix) || !strings.HasSuffix(value, suffix) {
+		return value, ok
 	}
 	decoded, err := base64.StdEncoding.Strict().DecodeString(value[len(prefix) : len(value)-len(suffix)])
 	if err != nil {

@@ -170,6 +170,49 @@ func TestHTTPKeepsStreamsAlive(t *testing.T) {
 	})
 }
 
+// Work has no limit in time, and an answer has its own.
+func TestHTTPWorkMayTakeLong(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		gate := make(chan struct{})
+		w.cat.block[a] = gate
+		blocked := make(chan reply)
+		go func() { blocked <- w.post(read("1", a)) }()
+		after(time.Hour)
+		close(gate)
+		(<-blocked).want(t, http.StatusOK, `"id":1`)
+		// So has the next one on the connection, which this endpoint need not write.
+		after(time.Hour)
+		w.ask(http.MethodPut, "").want(t, http.StatusMethodNotAllowed)
+	})
+}
+
+// Over HTTP/2 a deadline ends a stream even if nothing is written, and a client that reads nothing holds up no other stream
+// of its connection.
+func TestHTTP2StreamsLiveLong(t *testing.T) {
+	both := new(http.Protocols)
+	both.SetUnencryptedHTTP2(true)
+	inBubbleSpeaking(t, both, nil, &HTTPOptions{Keepalive: time.Hour}, func(t *testing.T, w *web) {
+		s, stalled := w.listen("1", onlyA), w.listen("2", onlyB)
+		long := w.open("2025-11-25")
+		legacy := w.get(long)
+		after(3 * time.Hour / 2)
+		for range 2000 { // more than the client's window holds, and longer than it may be full
+			w.hub.Publish(listen.Change{Keys: []string{b}})
+			after(60 * time.Millisecond)
+		}
+		if w.hub.Len() != 2 {
+			t.Errorf("%d streams", w.hub.Len())
+		}
+		stalled.close()
+		w.hub.Publish(listen.Change{Keys: []string{a}, List: true})
+		s.raw(updated("1", a))
+		legacy.raw(legacyListChanged)
+		w.post(read("3", a)).want(t, http.StatusOK)
+	})
+}
+
+const onlyB = `"resourceSubscriptions":["` + b + `"]`
+
 func TestHTTPStreamsArePaced(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, w *web) {
 		s := w.listen("1", onlyA)

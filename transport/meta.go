@@ -64,6 +64,10 @@ func checkVersion(version string) error {
 	if version == mcp.Modern {
 		return nil
 	}
+	return errUnsupportedVersion(version)
+}
+
+func errUnsupportedVersion(version string) *jsonrpc.Error {
 	e := jsonrpc.Errorf(mcp.UnsupportedProtocolVersion, "unsupported protocol version: send %s in _meta, or an earlier one in initialize", mcp.Modern)
 	e.Data = versionData{Supported: mcp.SupportedVersions(), Requested: jsonrpc.Clip(version)}
 	return e

@@ -209,9 +209,13 @@ func decodePath(raw string) (string, bool) {
 	return rel, plainPath(rel)
 }
 
+// mostPath is how long a path can be, in bytes: Linux opens none that is longer (PATH_MAX). Each segment of a path is judged
+// with what is above it, so that a URI of a whole line, two million segments, would take hours.
+const mostPath = 4096
+
 // plainPath reports whether rel names something below a root and nothing else: no empty, "." or ".." segment, no NUL.
 func plainPath(rel string) bool {
-	if strings.IndexByte(rel, 0) >= 0 || runtime.GOOS == "windows" && strings.ContainsAny(rel, `\:`) {
+	if len(rel) > mostPath || strings.IndexByte(rel, 0) >= 0 || runtime.GOOS == "windows" && strings.ContainsAny(rel, `\:`) {
 		return false
 	}
 	for seg := range strings.SplitSeq(rel, "/") {

@@ -50,11 +50,11 @@ type standing struct {
 	closed   verdict // what hides it, if it is open only for what a pattern may unhide below
 }
 
-// choose judges the entry name of dir by the selection, and by the defaults where that leaves it to them. It returns also how
-// the entry stands to what is below it, if it is a directory.
-func (s *scope) choose(dir, name string, isDir bool) (verdict, standing) {
+// choose judges the entry rel of a directory by the selection, and by the defaults where that leaves it to them. It returns also
+// how the entry stands to what is below it, if it is a directory.
+func (s *scope) choose(rel string, isDir bool) (verdict, standing) {
 	sel, now := s.sel, s.standing
-	rel := join(dir, name)
+	dir, name := split(rel)
 	base, whole := subject{text: name}, subject{text: rel}
 	if sel.without[rel] {
 		return verdict{by: elsewhere, at: rel}, now

@@ -56,6 +56,7 @@ type Root struct {
 	progress  chan struct{}     // closed by Load and replaced when it has learnt something and somebody waits
 	early     map[string]*stat  // what Baseline found before the end of Load, nil for nothing served; nil since then
 	scopes    map[string]*scope // of directories the index does not know, read on demand
+	missed    Missed            // by Load
 	applied   uint64            // counts batches, so that no older scope enters scopes
 	answered  map[string]*scope // what Skip went by in such directories, until the index knows them
 	forgotten bool              // some of answered had to go

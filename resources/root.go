@@ -68,7 +68,7 @@ type Root struct {
 }
 
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,
-// ErrUnreadable or ErrBadBase, or is a *GlobError.
+// ErrUnreadable or ErrBadBase.
 func Open(path string, opts *Options) (*Root, error) {
 	r, err := newRoot(path, opts)
 	if err != nil {
@@ -108,9 +108,6 @@ func newRoot(path string, opts *Options) (*Root, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
-	}
-	if err := opts.Select.misplaced(abs); err != nil {
-		return nil, err
 	}
 	prefix := opts.Base
 	if prefix == "" {

@@ -1,12 +1,6 @@
 package resources
 
-import (
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
-)
+import "path"
 
 // Selection says what is served besides and instead of the defaults. The zero value, and nil, is the defaults.
 type Selection struct {
@@ -95,28 +89,4 @@ func (s *scope) uncover(now standing, base, whole *subject, dir string, isDir bo
 		return verdict{by: opened, glob: g, at: whole.text}, now
 	}
 	return now.closed, now
-}
-
-// misplaced returns a *GlobError for a pattern that begins with the path of the served directory on this machine, but for
-// where that happens to be below it too: it would match nothing, and exclude nothing.
-func (s *Selection) misplaced(dir string) error {
-	if s == nil {
-		return nil
-	}
-	prefix := strings.TrimSuffix(filepath.ToSlash(dir), "/")
-	for _, g := range slices.Concat(s.Include, s.Exclude, s.Unhide) {
-		rest, ok := strings.CutPrefix(g.text, prefix)
-		if !ok || prefix == "" || rest != "" && rest[0] != '/' {
-			continue
-		}
-		if _, err := os.Lstat(below(dir, strings.TrimPrefix(prefix, "/"))); err == nil {
-			continue
-		}
-		reason := "a pattern is matched below the served directory"
-		if rest != "" {
-			reason += ": write " + (&Glob{text: rest}).quoted()
-		}
-		return &GlobError{g.text, 0, reason}
-	}
-	return nil
 }

@@ -22,12 +22,19 @@ var (
 
 // Options configure a Root. A nil *Options is the default.
 type Options struct {
-	Base    string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
-	MaxSize int64        // bytes of the largest content that is read; default 16 MiB
-	Logger  *slog.Logger // default: discard
-
-	Select  *Selection // default: what the defaults show
-	Without []string   // paths below the directory that are roots of their own: neither served nor watched here
+	// Base is what every URI begins with: a scheme and what may follow it up to a path, percent-encoded, with "/" at the
+	// end. Default: file://, the absolute path of the directory, and "/" (RFC 8089).
+	Base string
+	// MaxSize is how many bytes the largest content has that is read, the list of a directory's children included. Default,
+	// and for what is not above 0: 16 MiB.
+	MaxSize int64
+	// Logger is told what its owner may want to see to, without paths of the host. Default: nobody is.
+	Logger *slog.Logger
+	// Select says what is served. It must not change any more. Default: what no rule hides.
+	Select *Selection
+	// Without are paths below the directory, with slashes, that are roots of their own: neither they nor what is in them is
+	// served or watched here. OpenRoots adds those it finds.
+	Without []string
 }
 
 // Root is one served directory.

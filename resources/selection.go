@@ -2,13 +2,21 @@ package resources
 
 import "path"
 
-// Selection says what is served besides and instead of the defaults. The zero value, and nil, is the defaults.
+// Selection says what is served besides and instead of the defaults: nothing is whose name starts with a dot, is a
+// credential's, or is excluded by a .gitignore or .mcpignore file. The zero value, and nil, is the defaults. A pattern that
+// matches a directory covers all that is in it.
 type Selection struct {
-	Include  []*Glob // serve only what one of them matches; un-hides nothing
-	Exclude  []*Glob // beats everything
-	Unhide   []*Glob // overrides the dot, ignore and credential rules; from ParseUnhide
-	Hidden   bool    // names that start with a dot are served
-	NoIgnore bool    // ignore files are not read
+	// Include, unless it is empty, has only those files served that one of its patterns matches. What is hidden stays so.
+	Include []*Glob
+	// Exclude hides what one of its patterns matches, whatever else is said. No link leads there either.
+	Exclude []*Glob
+	// Unhide serves what one of its patterns, from ParseUnhide, matches although a default hides it. A hidden directory
+	// that a match may lie in is shown, with nothing in it but that.
+	Unhide []*Glob
+	// Hidden serves names that start with a dot. Credentials such as .env stay hidden.
+	Hidden bool
+	// NoIgnore leaves ignore files unread, so that they hide nothing.
+	NoIgnore bool
 }
 
 // selection is a Selection in force, with what belongs to other roots.

@@ -8,7 +8,7 @@ import (
 
 const (
 	mostAlternatives = 1000
-	mostGlob         = mostPath // bytes of a pattern
+	mostGlob         = 4096 // bytes of a pattern; no directory has a longer path
 )
 
 // spelling is a pattern with one alternative chosen in each pair of braces.

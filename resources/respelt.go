@@ -4,7 +4,8 @@ import "strings"
 
 // readings returns what uri can mean. Besides what its spelling says (base.parse) that is what the index has under a name
 // in which some escapes are escapes and some are to the letter: VS Code decodes a path and then escapes spaces and the like
-// again, but no per cent sign, so that it writes "a%20%41" for a file called "a %41".
+// again, but no per cent sign, so that it writes "a%20%41" for a file called "a %41". Such a URI means nothing before Load has
+// come to the file: who has it has seen the file on the list.
 func (r *Root) readings(uri string) []reading {
 	out := r.base.parse(uri)
 	if len(out) == 0 || strings.IndexByte(uri, '%') < 0 {

@@ -47,7 +47,12 @@ func wantWarnings(t *testing.T, log *bytes.Buffer, n int) {
 // TestLoadTellsWhatItMissed: what cannot be looked at for now is told apart from what was not to be seen, or has gone.
 func TestLoadTellsWhatItMissed(t *testing.T) {
 	p := serve(t, "a", "d/f")
-	p.starved(func() { p.must(p.Load(t.Context())) })
+	p.starved(func() {
+		if _, err := Open(p.dir, nil); !errors.Is(err, ErrUnreadable) || !errors.Is(err, syscall.EMFILE) || strings.Contains(err.Error(), p.dir) {
+			t.Error(err)
+		}
+		p.must(p.Load(t.Context()))
+	})
 	if got, want := p.Missed(), (Missed{Passing: syscall.EMFILE.Error()}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

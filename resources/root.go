@@ -159,14 +159,14 @@ func (r *Root) check() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMissing
 	case errors.Is(err, fs.ErrPermission):
-		return ErrUnreadable
+		return fmt.Errorf("%w: %w", ErrUnreadable, hostless(err))
 	case err != nil:
 		return fmt.Errorf("%w: %s", ErrMissing, reason(err))
 	case !fi.IsDir():
 		return ErrNotDirectory
 	}
 	if _, err := r.readDir("", 1); err != nil {
-		return fmt.Errorf("%w: %s", ErrUnreadable, reason(err))
+		return fmt.Errorf("%w: %w", ErrUnreadable, hostless(err))
 	}
 	return nil
 }

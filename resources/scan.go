@@ -151,6 +151,7 @@ func (r *Root) readIgnore(rel string) (found ignoreFiles, err error) {
 var (
 	errIgnoreSize = errors.New("larger than 4 MiB")
 	errIgnoreLink = errors.New("a link")
+	errDisk       = errors.New("input/output error")
 )
 
 // once warns of a file, and not again before all is well with it.
@@ -216,16 +217,19 @@ func passing(err error) bool {
 	return true
 }
 
-// reason is err without any path of the host.
-func reason(err error) string {
+// reason is the text of hostless.
+func reason(err error) string { return hostless(err).Error() }
+
+// hostless is err without any path of the host.
+func hostless(err error) error {
 	var no syscall.Errno
 	switch {
 	case errors.As(err, &no):
-		return no.Error()
+		return no
 	case errors.Is(err, fs.ErrPermission):
-		return fs.ErrPermission.Error()
+		return fs.ErrPermission
 	case errors.Is(err, errIgnoreSize):
-		return errIgnoreSize.Error()
+		return errIgnoreSize
 	}
-	return "input/output error"
+	return errDisk
 }

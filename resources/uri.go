@@ -209,9 +209,14 @@ func decodePath(raw string) (string, bool) {
 	return rel, plainPath(rel)
 }
 
+// mostPath is how long a path can be, in bytes: Linux lists no directory with a path of more than 4,095 (PATH_MAX), in which a
+// name has 255. Each segment of a path is judged with what is above it, so that a URI of a whole line, two million segments,
+// would take hours.
+const mostPath = 4096 + 256
+
 // plainPath reports whether rel names something below a root and nothing else: no empty, "." or ".." segment, no NUL.
 func plainPath(rel string) bool {
-	if strings.IndexByte(rel, 0) >= 0 || runtime.GOOS == "windows" && strings.ContainsAny(rel, `\:`) {
+	if len(rel) > mostPath || strings.IndexByte(rel, 0) >= 0 || runtime.GOOS == "windows" && strings.ContainsAny(rel, `\:`) {
 		return false
 	}
 	for seg := range strings.SplitSeq(rel, "/") {

@@ -101,7 +101,8 @@ func (p *program) listCommand() *cobra.Command {
 with sizes and types or, for scripts, one path a line or one JSON document. A
 name that would garble its line, or is not valid UTF-8, is printed as a quoted
 string. Directories that cannot be read are left out, as they are by the server,
-and a line on standard error counts them.
+and a line on standard error counts them. A list that is cut short, since files
+cannot be opened now or it is interrupted, ends with status 1.
 
 With --why it prints instead whether each PATH is served, and the rule that
 decides. PATH is a path on disk, or one below the directory as in the list.`,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -40,8 +41,7 @@ func list(ctx context.Context, cfg config, form func(io.Writer) printer, stdout 
 }
 
 func printList(ctx context.Context, cfg config, form func(io.Writer) printer, stdout io.Writer, log *slog.Logger) error {
-	closed := &unread{Handler: log.Handler()}
-	roots, err := cfg.open(slog.New(closed))
+	roots, err := cfg.open(log)
 	if err != nil {
 		return err
 	}
@@ -55,14 +55,20 @@ func printList(ctx context.Context, cfg config, form func(io.Writer) printer, st
 		walks.Go(func() { _ = root.Load(ctx) }) // fails only with ctx, and then so does the list
 	}
 	out := bufio.NewWriter(stdout)
-	sum, err := printPages(ctx, cfg.catalogue(roots), form(out))
-	if err == nil {
-		err = out.Flush()
-	}
+	p := form(out)
+	sum, err := printPages(ctx, cfg.catalogue(roots), p)
 	if err != nil {
 		return err
 	}
-	closed.tell(log)
+	left := missed(roots)
+	short := incomplete(left)
+	if short == nil {
+		err = p.end(sum)
+	}
+	if err := cmp.Or(err, out.Flush(), short); err != nil {
+		return err
+	}
+	tellMissed(left, log)
 	if sum.Files == 0 {
 		log.Warn("nothing is served", hintKey, cfg.whyEmpty())
 	}
@@ -76,10 +82,7 @@ func printPages(ctx context.Context, c *resources.Catalogue, p printer) (sum tot
 		sum.Bytes += r.Size
 		return p.entry(r)
 	})
-	if err != nil {
-		return sum, err
-	}
-	return sum, p.end(sum)
+	return sum, err
 }
 
 // whyEmpty tells what may have left out everything.

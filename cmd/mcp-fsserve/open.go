@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
 )
@@ -34,20 +35,36 @@ func (cfg *config) open(log *slog.Logger) ([]*resources.Root, error) {
 	return roots, nil
 }
 
-// checkGlobs finds globs that are written as paths on disk, which would match nothing.
+// checkGlobs finds globs that a shell or a habit made paths on disk, which would match, and exclude, nothing.
 func (cfg *config) checkGlobs() error {
 	for _, kind := range cfg.kinds() {
 		for _, g := range kind.globs {
-			for _, p := range cfg.places {
-				rest, ok := beneath(p.spec.Dir, filepath.FromSlash(g.String()))
-				if ok && filepath.IsAbs(g.String()) && p.spec.Dir != filepath.Dir(p.spec.Dir) {
-					return usageError(fmt.Sprintf("write %s %s", kind.flag, quoteArg("/"+rest)),
-						"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
-				}
+			if rest, ok := cfg.misplaced(filepath.FromSlash(g.String())); ok {
+				return usageError(fmt.Sprintf("write %s %s", kind.flag, quoteArg("/"+rest)),
+					"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
 			}
 		}
 	}
 	return nil
+}
+
+// misplaced reports whether a glob begins with the path of a directory, unless there is that path below one of them too, and
+// what comes after it.
+func (cfg *config) misplaced(glob string) (rest string, ok bool) {
+	for _, p := range cfg.places {
+		dir := p.spec.Dir
+		below, in := beneath(dir, glob)
+		if !in || !filepath.IsAbs(glob) || dir == filepath.Dir(dir) {
+			continue
+		}
+		rest, ok = below, true
+		for _, other := range cfg.places {
+			if exists(filepath.Join(other.spec.Dir, strings.TrimPrefix(dir, filepath.VolumeName(dir)))) {
+				return "", false
+			}
+		}
+	}
+	return rest, ok
 }
 
 // warn says which directories are missing.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
 )
@@ -31,6 +32,8 @@ func (cfg *config) explain(err error) error {
 		return withHint(whyMissing(p, cfg.commands), "no such directory: %s", p.written)
 	case errors.Is(err, resources.ErrNotDirectory):
 		return withHint(whereInstead(command, p), "not a directory: %s", p.written)
+	case errors.Is(err, resources.ErrUnreadable) && errors.Is(err, syscall.EMFILE):
+		return withHint("raise the limit of open files, see ulimit -n", "directory cannot be read: %s: %v", p.written, syscall.EMFILE)
 	case errors.Is(err, resources.ErrUnreadable):
 		return withHint("the user who runs mcp-fsserve needs read and search permission on it", "directory cannot be read: %s", p.written)
 	}

@@ -19,10 +19,6 @@ func (cfg *config) explain(err error) error {
 	if !errors.As(err, &refused) {
 		return fmt.Errorf("directory cannot be served: %w", err)
 	}
-	if errors.Is(err, resources.ErrBadBase) {
-		why := strings.TrimPrefix(refused.Err.Error(), resources.ErrBadBase.Error()+": ")
-		return usageError("it is a scheme and what all URIs share, as in https://docs.example.com/", "--uri-base %s: %s", quoteArg(cfg.base), why)
-	}
 	p := placeOf(all, refused.Dir)
 	switch {
 	case errors.Is(err, resources.ErrMissing) && len(all) > 1:

@@ -139,11 +139,16 @@ type baseURI struct {
 func (p *baseURI) String() string { return *p.value }
 func (p *baseURI) Type() string   { return "PREFIX" }
 func (p *baseURI) Set(text string) error {
-	switch {
-	case text == "":
+	if text == "" {
 		return badValue(leftEmpty, "%s is an empty text", p.flag)
-	case !strings.HasSuffix(text, "/"): // the rest is judged with the directories
-		return badValue("write "+quoteArg(text+"/"), "%s %s: it must end in a slash", p.flag, quoteArg(text))
+	}
+	if err := resources.CheckBase(text); err != nil {
+		hint := "it is a scheme and what all URIs share, as in https://docs.example.com/"
+		if resources.CheckBase(text+"/") == nil {
+			hint = "write " + quoteArg(text+"/")
+		}
+		why := strings.TrimPrefix(err.Error(), resources.ErrBadBase.Error()+": ")
+		return badValue(hint, "%s %s: %s", p.flag, quoteArg(text), why)
 	}
 	*p.value = text
 	return nil

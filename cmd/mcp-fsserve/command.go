@@ -86,10 +86,11 @@ are, 1 after a failure, and 2 after wrong usage.`,
 	return cmd
 }
 
-const globHelp = `A GLOB is written as in a .gitignore file: without a slash it matches names at any
-depth, with one the path below the directory; a leading slash means the served
-directory, not the disk; * and ? stay within a name, ** crosses directories,
-{a,b} are alternatives. What matches a directory covers all in it.
+const globHelp = `A GLOB is written as in a .gitignore file and applies inside each directory:
+without a slash it matches names at any depth, with one the path below the
+directory; a leading slash means the served directory, not the disk; * and ?
+stay within a name, ** crosses directories, {a,b} are alternatives. What matches
+a directory covers all in it. Quote a GLOB, or the shell may expand it.
 `
 
 func (p *program) listCommand() *cobra.Command {

@@ -55,6 +55,9 @@ func (t *texts) Set(text string) error {
 	if text == "" {
 		return badValue(leftEmpty, "--why is an empty text")
 	}
+	if looksLikeFlag(text) {
+		return badValue("a path that begins like one is written ./"+text, "--why has no PATH: %s looks like a flag", text)
+	}
 	*t = append(*t, text)
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -38,19 +37,27 @@ func (cfg *config) open(log *slog.Logger) ([]*resources.Root, error) {
 func (cfg *config) checkGlobs() error {
 	for _, kind := range cfg.kinds() {
 		for _, g := range kind.globs {
-			for _, p := range cfg.places {
-				rest, ok := beneath(p.spec.Dir, filepath.FromSlash(g.String()))
-				if ok && filepath.IsAbs(g.String()) && p.spec.Dir != filepath.Dir(p.spec.Dir) {
-					return usageError(fmt.Sprintf("write %s %s", kind.flag, quoteArg("/"+rest)),
-						"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
-				}
+			if rest, ok := cfg.onDisk(g.String()); ok {
+				return usageError(cfg.inside(kind.flag, slashAs(rest, g.String())),
+					"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
 			}
 		}
 	}
 	return nil
 }
 
-// warn says which directories are missing.
+// onDisk finds the path below a directory that a glob gives as one on disk. Of nested directories the inner one counts.
+func (cfg *config) onDisk(glob string) (rest string, found bool) {
+	for _, p := range cfg.places {
+		below, ok := beneath(p.spec.Dir, filepath.FromSlash(glob))
+		if ok && filepath.IsAbs(glob) && p.spec.Dir != filepath.Dir(p.spec.Dir) && (!found || len(below) < len(rest)) {
+			rest, found = below, true
+		}
+	}
+	return rest, found
+}
+
+// warn says which directories are missing, and which globs match nothing.
 func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 	for i, r := range roots {
 		if r.Missing() {
@@ -58,6 +65,7 @@ func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p, nil))
 		}
 	}
+	cfg.warnGlobs(roots, log)
 }
 
 // catalogue is the one that clients see.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +27,7 @@ func (cfg *config) explain(err error) error {
 	case errors.Is(err, resources.ErrMissing):
 		return withHint(whyMissing(p, cfg.commands), "no such directory: %s", p.written)
 	case errors.Is(err, resources.ErrNotDirectory):
-		return withHint(whereInstead(command, p), "not a directory: %s", p.written)
+		return withHint(cmp.Or(cfg.expanded(p.written), whereInstead(command, p)), "not a directory: %s", p.written)
 	case errors.Is(err, resources.ErrUnreadable):
 		return withHint("the user who runs mcp-fsserve needs read and search permission on it", "directory cannot be read: %s", p.written)
 	}

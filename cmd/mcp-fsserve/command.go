@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // program is what all commands of one invocation share.
@@ -15,6 +16,7 @@ type program struct {
 	stdin  io.Reader
 	stdout *standardOutput
 	stderr io.Writer // never fails
+	args   []string  // the command line, for hints
 
 	level    string // --log-level
 	format   string // --log-format
@@ -28,7 +30,7 @@ func (p *program) logger() *slog.Logger { return newLogger(p.stderr, p.format, p
 func (p *program) command() *cobra.Command {
 	root := p.serveCommand()
 	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(p.flagError)
 	root.SetHelpCommand(helpCommand())
 	root.SetUsageFunc(usage)
 	flags := root.PersistentFlags()
@@ -98,6 +100,8 @@ func (p *program) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [flags] [NAME=]DIR...",
 		Short: "Print what would be served",
+
+		SuggestFor: []string{"ls", "dir", "tree", "show", "print"},
 		Long: `Print every file that would be served, in the order of resources/list: as a tree
 with sizes and types or, for scripts, one path a line or one JSON document. A
 name that would garble its line, or is not valid UTF-8, is printed as a quoted
@@ -136,6 +140,8 @@ func (p *program) listenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [flags] [NAME=]DIR...",
 		Short: "Print what a listener is told, as it happens",
+
+		SuggestFor: []string{"watch", "tail", "follow", "monitor", "subscribe"},
 		Long: `Start this program as the server of the directories, listen to everything it
 serves, and print one line a fact:
 
@@ -178,6 +184,11 @@ func (p *program) addSettings(cmd *cobra.Command) {
 
 // config is what the arguments and flags of cmd say.
 func (p *program) config(cmd *cobra.Command, args, commands []string) (config, error) {
+	if len(args) == 0 {
+		if err := p.swallowed(cmd); err != nil {
+			return config{}, err
+		}
+	}
 	all, err := places(cmd.CommandPath(), args, commands)
 	return config{places: all, settings: p.settings, command: cmd.CommandPath(), commands: commands}, err
 }
@@ -195,7 +206,10 @@ func suggestions(cmd *cobra.Command, args []string) []string {
 
 // flagError says in the user's terms what is wrong with a flag. The library wraps what a flag says of its value in the
 // flag and the value, and lets strconv name the value again.
-func flagError(cmd *cobra.Command, err error) error {
+func (p *program) flagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		return p.unknownFlag(cmd, unknown)
+	}
 	if wrong := (*valueError)(nil); errors.As(err, &wrong) {
 		return usageError(wrong.hint, "%w", wrong)
 	}

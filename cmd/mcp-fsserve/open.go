@@ -62,7 +62,7 @@ func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 	for i, r := range roots {
 		if r.Missing() {
 			p := cfg.places[i]
-			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p, nil))
+			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p))
 		}
 	}
 	cfg.warnGlobs(roots, log)

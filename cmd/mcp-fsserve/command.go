@@ -56,19 +56,20 @@ listener within milliseconds what changed.
 Hidden files, credentials, and what the .gitignore and .mcpignore files in the
 directories and below exclude are not served. Of several directories each has a
 name, NAME or else made of its own, that its files are listed under. A directory
-called like a command is written ./list, one with = in its name ./a=b.
+called like a command is written ./list, as is a single word for a directory
+that will appear later; one with = in its name is written ./a=b.
 
 ` + globHelp + `
-The exit status is 0 after a clean end, which the end of input, SIGINT and SIGTERM
-are, 1 after a failure, and 2 after wrong usage.`,
+The exit status is 0 after a clean end, which the end of input, SIGINT and
+SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
 		Example: `  mcp-fsserve ~/notes                          # what an MCP host starts
-  mcp-fsserve docs=~/work/docs ~/notes         # two directories: docs/... and notes/...
+  mcp-fsserve docs=~/work/docs ~/notes         # files under docs/ and notes/
   mcp-fsserve --include '*.{md,txt}' ~/notes   # only text
   mcp-fsserve --exclude /archive/ ~/notes      # all but one directory
   mcp-fsserve --unhide '.github/**' ~/project  # something hidden too
   mcp-fsserve list ~/notes                     # what it would serve
   mcp-fsserve list --why secret.pem ~/notes    # why something is not served
-  mcp-fsserve listen ~/notes                   # what a listener is told, as it happens`,
+  mcp-fsserve listen ~/notes                   # what a listener is told`,
 		Version: version(),
 		Args:    cobra.ArbitraryArgs, // judged by places, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,10 +146,10 @@ func (p *program) listenCommand() *cobra.Command {
 		Long: `Start this program as the server of the directories, listen to everything it
 serves, and print one line a fact:
 
-  live N resources    every listen is acknowledged: from here on nothing is missed
-  updated URI         a resource changed, appeared again or disappeared
-  list + URI          the list has gained a resource, which is listened to
-  list - URI          the list has lost a resource
+  live N resources   every listen is acknowledged: nothing is missed from now on
+  updated URI        a resource changed, appeared again or disappeared
+  list + URI         the list has gained a resource, which is listened to
+  list - URI         the list has lost a resource
 
 With --json each is an object: {"event":"live","resources":N}, or "updated",
 "added" or "removed" with its "uri".

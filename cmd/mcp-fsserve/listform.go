@@ -16,7 +16,7 @@ type listForm struct {
 func (f *listForm) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.paths, "paths", false, "print one path a line")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document")
-	flags.Var(&f.why, "why", "print which rule decides over `PATH`; repeatable")
+	flags.Var(&f.why, "why", "print which rule decides over a path; repeatable")
 }
 
 // check reports flags that exclude each other.

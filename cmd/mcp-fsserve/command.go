@@ -106,8 +106,9 @@ func (p *program) listCommand() *cobra.Command {
 		Long: `Print every file that would be served, in the order of resources/list: as a tree
 with sizes and types or, for scripts, one path a line or one JSON document. A
 name that would garble its line, or is not valid UTF-8, is printed as a quoted
-string. Directories that cannot be read are left out, as they are by the server,
-and a line on standard error counts them.
+string. Files above --max-size are listed by the server too, though reading them
+is an error; the tree marks them. Directories that cannot be read are left out,
+as they are by the server, and a line on standard error counts them.
 
 With --why it prints instead whether each PATH is served, and the rule that
 decides. PATH is a path on disk, or one below the directory as in the list.`,
@@ -127,7 +128,7 @@ decides. PATH is a path on disk, or one below the directory as in the list.`,
 			if len(form.why) > 0 {
 				return explainPaths(cmd.Context(), cfg, form.why, p.stdout, p.logger())
 			}
-			return list(cmd.Context(), cfg, form.printer(), p.stdout, p.logger())
+			return list(cmd.Context(), cfg, form.printer(cfg.maxSize), p.stdout, p.logger())
 		},
 		ValidArgsFunction: completeDirectories,
 	}

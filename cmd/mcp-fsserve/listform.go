@@ -36,14 +36,15 @@ func (f *listForm) check() error {
 	return nil
 }
 
-func (f *listForm) printer() func(io.Writer) printer {
+// printer is what prints the list. Files above maxSize, in bytes, are listed all the same; people should know.
+func (f *listForm) printer(maxSize int64) func(io.Writer) printer {
 	switch {
 	case f.json:
 		return newJSONList
 	case f.paths:
 		return newPathList
 	}
-	return newTreeList
+	return func(out io.Writer) printer { return newTreeList(out, maxSize) }
 }
 
 // texts is a flag that takes any text each time it is given.

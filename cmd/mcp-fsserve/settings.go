@@ -31,7 +31,7 @@ func defaults() settings {
 func (s *settings) choosing(f *pflag.FlagSet) {
 	f.Var(&globs{"--include", &s.include, resources.ParseGlob}, "include", "serve only what matches; repeatable, as all globs are")
 	f.Var(&globs{"--exclude", &s.exclude, resources.ParseGlob}, "exclude", "do not serve what matches, whatever else is said")
-	f.Var(&globs{"--unhide", &s.unhide, resources.ParseUnhide}, "unhide", "serve what matches, also what is hidden or a credential")
+	f.Var(&globs{"--unhide", &s.unhide, resources.ParseUnhide}, "unhide", "serve what matches though hidden, ignored or a credential")
 	f.BoolVar(&s.hidden, "hidden", false, "serve names that start with a dot, but no credentials")
 	f.BoolVar(&s.noIgnore, "no-ignore", false, "do not read .gitignore and .mcpignore files")
 }

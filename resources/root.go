@@ -119,7 +119,7 @@ func newRoot(path string, opts *Options) (*Root, error) {
 	prefix := opts.Base
 	if prefix == "" {
 		prefix = fileBase(abs)
-	} else if err := checkBase(prefix); err != nil {
+	} else if err := CheckBase(prefix); err != nil {
 		return nil, err
 	}
 	r.base = newBase(prefix)

@@ -51,7 +51,7 @@ func OpenRoots(specs []Spec, opts *Options) ([]*Root, error) {
 		opts = &Options{}
 	}
 	if opts.Base != "" { // before a name follows it
-		if err := checkBase(opts.Base); err != nil {
+		if err := CheckBase(opts.Base); err != nil {
 			return nil, &RootError{Dir: specs[0].Dir, Err: err}
 		}
 	}

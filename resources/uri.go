@@ -46,9 +46,9 @@ func newBase(prefix string) base {
 	return b
 }
 
-// checkBase tells what is wrong with a URI base; the error wraps ErrBadBase. Clients take dot segments out of a URI, so that
-// nothing below such a base would be found.
-func checkBase(prefix string) error {
+// CheckBase tells what is wrong with a URI base; the error wraps ErrBadBase. Clients take dot segments out of a URI, so that
+// nothing below such a base would be found. That the slash at the end is missing is told only of what is right otherwise.
+func CheckBase(prefix string) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrBadBase}, args...)...)
 	}
@@ -67,13 +67,13 @@ func checkBase(prefix string) error {
 			return wrong("%q must be percent-encoded", r)
 		}
 	}
-	if !strings.HasSuffix(rest, "/") {
-		return wrong(`it must end in "/"`)
-	}
 	for seg := range strings.SplitSeq(rest, "/") {
 		if seg = unescape(seg); seg == "." || seg == ".." {
 			return wrong("no segment of it may be %q", seg)
 		}
+	}
+	if !strings.HasSuffix(rest, "/") {
+		return wrong(`it must end in "/"`)
 	}
 	return nil
 }

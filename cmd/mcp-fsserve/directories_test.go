@@ -74,7 +74,7 @@ func TestExplainGivesAHint(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p, err := parsePlace(test.dir)
 			must(t, err)
-			cfg := config{places: []place{p}, command: "mcp-fsserve", commands: test.commands}
+			cfg := config{places: []place{p}, command: programName, commands: test.commands}
 			err = cfg.explain(&resources.RootError{Dir: p.spec.Dir, Err: test.err})
 			var h *hinted
 			if !errors.As(err, &h) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -87,7 +88,18 @@ func printPages(ctx context.Context, c *resources.Catalogue, p printer) (sum tot
 
 // whyEmpty tells what may have left out everything.
 func (cfg *config) whyEmpty() string {
-	if len(cfg.include) > 0 || len(cfg.exclude) > 0 {
+	for _, g := range cfg.include {
+		switch text := g.String(); {
+		case strings.Contains(text, ",") && !strings.Contains(text, "{"):
+			return "a comma is part of a glob: write --include " + quoteArg("{"+text+"}") + ", or --include once for each"
+		case strings.HasPrefix(text, ".") && !strings.ContainsAny(text, "*?[{/"):
+			return "--include " + text + " means a whole name: for an ending write --include " + quoteArg("*"+text)
+		}
+	}
+	if len(cfg.include) > 0 {
+		return "case counts in --include; several are given by repeating it, or as {a,b}; --why PATH tells which rule hides a file"
+	}
+	if len(cfg.exclude) > 0 {
 		return "of a file that should be served, --why PATH tells which rule hides it"
 	}
 	return "hidden files, ignored files and credentials are left out; --why PATH tells the rule"

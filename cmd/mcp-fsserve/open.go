@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -39,8 +38,8 @@ func (cfg *config) open(log *slog.Logger) ([]*resources.Root, error) {
 func (cfg *config) checkGlobs() error {
 	for _, kind := range cfg.kinds() {
 		for _, g := range kind.globs {
-			if rest, ok := cfg.misplaced(filepath.FromSlash(g.String())); ok {
-				return usageError(fmt.Sprintf("write %s %s", kind.flag, quoteArg("/"+rest)),
+			if rest, ok := cfg.onDisk(g.String()); ok {
+				return usageError(cfg.inside(kind.flag, slashAs(rest, g.String())),
 					"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
 			}
 		}
@@ -48,33 +47,31 @@ func (cfg *config) checkGlobs() error {
 	return nil
 }
 
-// misplaced reports whether a glob begins with the path of a directory, unless there is that path below one of them too, and
-// what comes after it.
-func (cfg *config) misplaced(glob string) (rest string, ok bool) {
+// onDisk finds the path below a directory that a glob gives as one on disk, unless there is such a path below one of them too.
+// Of nested directories the inner one counts.
+func (cfg *config) onDisk(glob string) (rest string, found bool) {
 	for _, p := range cfg.places {
 		dir := p.spec.Dir
-		below, in := beneath(dir, glob)
-		if !in || !filepath.IsAbs(glob) || dir == filepath.Dir(dir) {
+		below, ok := beneath(dir, filepath.FromSlash(glob))
+		if !ok || !filepath.IsAbs(glob) || dir == filepath.Dir(dir) || cfg.holds(strings.TrimPrefix(dir, filepath.VolumeName(dir))) {
 			continue
 		}
-		rest, ok = below, true
-		for _, other := range cfg.places {
-			if exists(filepath.Join(other.spec.Dir, strings.TrimPrefix(dir, filepath.VolumeName(dir)))) {
-				return "", false
-			}
+		if !found || len(below) < len(rest) {
+			rest, found = below, true
 		}
 	}
-	return rest, ok
+	return rest, found
 }
 
-// warn says which directories are missing.
+// warn says which directories are missing, and which globs match nothing.
 func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 	for i, r := range roots {
 		if r.Missing() {
 			p := cfg.places[i]
-			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p, nil))
+			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p))
 		}
 	}
+	cfg.warnGlobs(roots, log)
 }
 
 // catalogue is the one that clients see.

@@ -50,8 +50,7 @@ func (cfg *config) checkGlobs() error {
 // onDisk finds the path below a directory that a glob gives as one on disk, unless there is such a path below one of them too.
 // Of nested directories the inner one counts.
 func (cfg *config) onDisk(glob string) (rest string, found bool) {
-	for _, p := range cfg.places {
-		dir := p.spec.Dir
+	for _, dir := range cfg.directories() {
 		below, ok := beneath(dir, filepath.FromSlash(glob))
 		if !ok || !filepath.IsAbs(glob) || dir == filepath.Dir(dir) || cfg.holds(strings.TrimPrefix(dir, filepath.VolumeName(dir))) {
 			continue
@@ -61,6 +60,17 @@ func (cfg *config) onDisk(glob string) (rest string, found bool) {
 		}
 	}
 	return rest, found
+}
+
+// directories are those that are served, as they are spelled and without links.
+func (cfg *config) directories() (dirs []string) {
+	for _, p := range cfg.places {
+		dirs = append(dirs, p.spec.Dir)
+		if real, err := filepath.EvalSymlinks(p.spec.Dir); err == nil && real != p.spec.Dir {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
 }
 
 // warn says which directories are missing, and which globs match nothing.

@@ -141,12 +141,17 @@ func (d *duration) String() string { return d.value.String() }
 func (d *duration) Type() string   { return "TIME" }
 func (d *duration) Set(text string) error {
 	v, err := time.ParseDuration(text)
-	if err != nil || v < 0 {
+	switch {
+	case err != nil:
 		hint := ""
 		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
 			hint = "for seconds write " + text + "s"
 		}
 		return badValue(hint, "%s must be a time with its unit, as in 500ms, 30s or 5m, not %q", d.flag, text)
+	case v < 0:
+		return badValue("", "%s must not be negative, not %q", d.flag, text)
+	case v%time.Millisecond != 0:
+		return badValue("", "%s must be whole milliseconds, not %q", d.flag, text)
 	}
 	*d.value = v
 	return nil

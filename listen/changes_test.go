@@ -43,10 +43,10 @@ func TestMessageNamesWhatChangedBeneath(t *testing.T) {
 		{"a", []string{"a/b", "a/c", "a/b"}, []string{"a/b", "a/c"}},
 		{"a", []string{"a/b/", "a/b"}, []string{"a/b", "a/b/"}},
 		{"a", []string{"a"}, nil},
-		{"a", []string{"a/"}, nil},
-		{"a", []string{"a", "a/b", "a/"}, []string{"a/b"}},
+		{"a", []string{"a/"}, []string{"a/"}},
+		{"a", []string{"a", "a/b", "a/"}, []string{"a/", "a/b"}},
 		{"a/b", []string{"a/b"}, nil},
-		{"test:/", []string{"test://", "test://x", "test://x/"}, []string{"test://x", "test://x/"}},
+		{"test:/", []string{"test://", "test://x", "test://x/"}, []string{"test://", "test://x", "test://x/"}},
 	} {
 		h := naming()
 		s := open(t, h, `1`, uris(c.key), &counter{})

@@ -9,8 +9,8 @@
 //
 // A key is an opaque string whose segments are separated by "/"; for resources, the canonical URI without a trailing
 // slash. A subscription to key K matches the changed key C if C equals K or begins with K and a "/": subscribing to
-// a/b covers a/b and a/b/c, not a/bc. Nothing that was not asked for is ever handed out. The message for a/b names a/b/c
-// if [Options.ChangedMeta] says where.
+// a/b covers a/b and a/b/c, not a/bc. Nothing that was not asked for is ever handed out. The message for a/b names a/b/c,
+// and a/b/ if that is published as a container, if [Options.ChangedMeta] says where.
 //
 // # Ordering
 //
@@ -23,8 +23,8 @@
 // Once Open or Add has returned, a change published to a matching key is owed: after the last Publish for a URI at
 // least one notification for it comes out of Next, unless the stream is cancelled or the URI removed first. A URI that
 // changes again before its notification was pulled is said once: a stream owes its client a set, not a queue. A
-// notification names every key that changed beneath its URI since the one before, each once, or, if they are more than 64,
-// none: then anything beneath it may have changed. Memory is therefore bounded by the filter, however slow the reader;
+// notification names every key that changed beneath its URI since the one before, and the container that the URI itself is,
+// each once, or, if they are more than 64, none: then anything beneath it may have changed. Memory is therefore bounded by the filter, however slow the reader;
 // there is no buffer to size and nothing to overflow.
 // After [Stream.Cancel] has returned Next hands out nothing at all, what was owed included.
 //

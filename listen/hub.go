@@ -27,7 +27,8 @@ type Options struct {
 	// MaxStreams is how many streams may be open at once. Zero: 65,536. Negative: any number.
 	MaxStreams int
 	// ChangedMeta is the key of the _meta of an updated under which it names what changed beneath its URI since the
-	// message before: an array of keys as they were published, sorted. It is left out if nothing did, or more than 64.
+	// message before, and the container that this is: an array of keys as they were published, sorted. It is left out if
+	// nothing did, or more than 64.
 	// It begins with a prefix of the program's own (basic/index, "_meta"). Empty: none names anything.
 	ChangedMeta string
 }

@@ -55,16 +55,11 @@ func (x *index) unlink(it *item) {
 }
 
 // markKey marks what a change of key dirties and appends the streams to be woken. named is how the change is named to
-// those that asked for an ancestor, empty if it is not.
+// those that asked for an ancestor, or for the container that key is, empty if it is not.
 func (x *index) markKey(key, named string, woken []*Stream) []*Stream {
 	woken = x.keys[key].markAll("", woken)
-	end := strings.LastIndexByte(key, '/')
-	if end >= 0 && end == len(key)-1 { // a container, by the key it is asked for
-		woken = x.keys[key[:end]].markAll("", woken)
-		end = strings.LastIndexByte(key[:end], '/')
-	}
-	for ; end >= 0; end = strings.LastIndexByte(key[:end], '/') {
-		woken = x.keys[key[:end]].markAll(named, woken)
+	for end := strings.LastIndexByte(key, '/'); end >= 0; end = strings.LastIndexByte(key[:end], '/') {
+		woken = x.keys[key[:end]].markAll(named, woken) // a container first, by the key it is asked for
 	}
 	return woken
 }

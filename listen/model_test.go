@@ -89,7 +89,7 @@ func (m *modelStream) publish(changed string) {
 					m.beneath[what] = map[string]bool{}
 				}
 				m.beneath[what][changed] = true
-			} else if key != strings.TrimSuffix(changed, "/") {
+			} else if key != changed {
 				continue
 			}
 			if !m.owed[what] {
@@ -100,11 +100,8 @@ func (m *modelStream) publish(changed string) {
 	}
 }
 
-// beneath reports whether changed is beneath key.
-func beneath(key, changed string) bool {
-	rest, ok := strings.CutPrefix(changed, key+"/")
-	return ok && rest != ""
-}
+// beneath reports whether changed is the container key, or beneath it.
+func beneath(key, changed string) bool { return strings.HasPrefix(changed, key+"/") }
 
 // checkNamed checks what the message for a URI names.
 func (m *modelStream) checkNamed(msg message, said string) {

@@ -89,7 +89,7 @@ func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Durati
 type message struct {
 	kind  kind
 	uri   string        // of updated
-	named []string      // of updated: what changed beneath uri
+	named []string      // of updated: what changed at a container or beneath it
 	ack   *Filter       // of acknowledged
 	wait  time.Duration // of nothing
 	items []*item       // of ended: what is still in the index

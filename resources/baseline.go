@@ -77,14 +77,16 @@ func (s *stat) isFile() bool { return s != nil && s != unseen && !s.link }
 // lookEarly returns the state of what would be served at rel, nil for nothing.
 func (r *Root) lookEarly(rel string) (s *stat, isDir bool) {
 	fi, k, err := r.lstat(rel)
-	if err != nil {
-		return unseen, false
-	}
-	v := r.judge(rel, k == directory)
 	switch {
+	case err != nil:
+		return unseen, false
+	case k == nothing:
+		return nil, false
+	}
+	switch v := r.judge(rel, k == directory); {
 	case v.by == unknown:
 		return unseen, false
-	case k == nothing || v.hidden():
+	case v.hidden():
 		return nil, false
 	case k == directory:
 		return nil, true

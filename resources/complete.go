@@ -22,6 +22,10 @@ func (c *Catalogue) Complete(ctx context.Context, template, value string) (mcp.C
 
 // completions reads value as a URI is read: decoded, and if nothing is there, to the letter.
 func (r *Root) completions(ctx context.Context, value string) (mcp.Completion, error) {
+	none := mcp.Completion{Values: []string{}}
+	if len(value) > mostPath*len("%XX") { // each span holds it: 175 of them after a "%"
+		return none, nil
+	}
 	slash := strings.LastIndexByte(value, '/')
 	in, rest := value[:max(slash, 0)], value[slash+1:]
 	top := slash < 0
@@ -34,7 +38,7 @@ func (r *Root) completions(ctx context.Context, value string) (mcp.Completion, e
 	if strings.Contains(value, "%") && (top || plainPath(in)) {
 		return r.completeIn(ctx, in, []span{spanOf(rest)})
 	}
-	return mcp.Completion{Values: []string{}}, nil
+	return none, nil
 }
 
 // completeIn returns the entries of the directory rel whose names are in the spans.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,21 @@ func TestWhatIsCompletedIsThere(t *testing.T) {
 	}
 	if visit(""); read != 5 {
 		t.Errorf("%d files were read", read)
+	}
+}
+
+// TestLongValuesTakeNoMemory: a value may be as long as a line.
+func TestLongValuesTakeNoMemory(t *testing.T) {
+	p := serve(t, "a/b").load()
+	for _, start := range []string{"", "a/", "a/b/"} {
+		var before, after runtime.MemStats
+		value := start + strings.Repeat("a", 4<<20) + "%"
+		runtime.ReadMemStats(&before)
+		got, err := p.cat.Complete(t.Context(), "test://{+path}", value)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err != nil || got.Total != 0 || took > 64<<10 {
+			t.Errorf("%q: %d bytes, %+v, %v", start, took, got, err)
+		}
 	}
 }
 

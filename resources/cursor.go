@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
+	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
@@ -23,7 +24,8 @@ func encodeCursor(prefix, rel string) string {
 // decodeCursor returns the root that the cursor stands in, by its prefix among those given, and the path.
 func decodeCursor(cursor string, prefixes []string) (root int, rel string, err error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < 6 || raw[0] != cursorVersion {
+	if err != nil || strings.ContainsAny(cursor, "\r\n") || // which encoding/base64 skips
+		len(raw) < 6 || raw[0] != cursorVersion {
 		return 0, "", mcp.ErrBadCursor
 	}
 	sum := binary.BigEndian.Uint32(raw[1:])

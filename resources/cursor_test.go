@@ -31,6 +31,7 @@ func TestBadCursors(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	f.Add("a", "x")
 	f.Add("d/é/\xff", encodeCursor("test://", "a"))
+	f.Add("a", strings.Replace(encodeCursor("test://", "a"), "p", "\np", 1))
 	f.Fuzz(func(t *testing.T, rel, cursor string) {
 		if plainPath(rel) {
 			if _, got, err := decodeCursor(encodeCursor("test://", rel), []string{"other://", "test://"}); err != nil || got != rel {

@@ -35,7 +35,7 @@ func (r *Root) Explain(ctx context.Context, rel string) Explanation {
 		v = r.judge(rel, true) // whatever would be there
 	}
 	switch {
-	case v.hidden():
+	case v.hidden() && !found.shut(v.at):
 		return Explanation{At: v.at, Reason: v.reason()}
 	case found.Reason != "":
 		return found
@@ -47,7 +47,24 @@ func (r *Root) Explain(ctx context.Context, rel string) Explanation {
 	if v.at == "" {
 		v.at = rel
 	}
-	return Explanation{Served: true, At: v.at, Reason: v.reason()}
+	why := v.reason()
+	if k == regular && !r.mayRead(rel) {
+		why += "; it cannot be read"
+	}
+	return Explanation{Served: true, At: v.at, Reason: why}
+}
+
+const cannotBeRead = "a directory that cannot be read"
+
+// shut reports whether e is that the path at lies in a directory that may not be entered, so that no rule is known there.
+func (e Explanation) shut(at string) bool {
+	return e.Reason == cannotBeRead && (e.At == "" || strings.HasPrefix(at, e.At+"/"))
+}
+
+// mayRead reports whether the permission bits of the file rel let this process read it.
+func (r *Root) mayRead(rel string) bool {
+	fi, err := r.info(rel)
+	return err != nil || newStat(fi, r.who).readable
 }
 
 // find tells what is at rel; if nothing that can be served, with the reason.
@@ -75,7 +92,7 @@ func (r *Root) findOne(rel string) (Explanation, kind) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		e.At, _ = split(rel)
-		e.Reason = "a directory that cannot be read"
+		e.Reason = cannotBeRead
 		return e, nothing
 	case err != nil && passing(err):
 		e.Reason = "cannot be looked at now: " + reason(err)

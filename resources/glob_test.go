@@ -145,34 +145,6 @@ func TestUnhideWantsALiteralFirstSegment(t *testing.T) {
 	}
 }
 
-// A pattern that a shell or a habit made absolute would exclude nothing, silently.
-func TestPatternsThatBeginWithTheServedDirectory(t *testing.T) {
-	p := serve(t, "a")
-	for _, text := range []string{p.dir, p.dir + "/a", p.dir + "/**"} {
-		g, err := ParseGlob(text)
-		p.must(err)
-		var bad *GlobError
-		if _, err := Open(p.dir, &Options{Select: &Selection{Exclude: globs{g}}}); !errors.As(err, &bad) ||
-			strings.Contains(bad.Reason, "write '"+strings.TrimPrefix(text, p.dir)+"'") != (text != p.dir) {
-			t.Errorf("%s: %v", text, err)
-		}
-		if _, err := Open(p.dir+"/.", &Options{Select: &Selection{Include: globs{g}}}); !errors.As(err, &bad) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-	for _, text := range []string{p.dir + "x", "/a"} {
-		g, err := ParseGlob(text)
-		p.must(err)
-		p.open(&Options{Select: &Selection{Exclude: globs{g}}})
-	}
-	p.make(strings.TrimPrefix(p.dir, "/") + "/b")
-	g, err := ParseGlob(p.dir + "/b")
-	p.must(err)
-	p.open(&Options{Select: &Selection{Exclude: globs{g}}})
-	p.load()
-	p.wantList("a")
-}
-
 // spellOut is expand, written another way.
 func spellOut(pattern string) []string {
 	open := -1

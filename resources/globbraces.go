@@ -8,7 +8,7 @@ import (
 
 const (
 	mostAlternatives = 1000
-	mostGlob         = 4096 // bytes of a pattern; no longer path can be opened
+	mostGlob         = 4096 // bytes of a pattern; no directory has a longer path
 )
 
 // spelling is a pattern with one alternative chosen in each pair of braces.

@@ -53,6 +53,9 @@ func (s *scope) own(dir string, raw rawRules, old *scope) *scope {
 	out := s.below(dir)
 	out.raw = raw
 	for i, text := range raw {
+		if text == "" {
+			continue
+		}
 		out.rules = append(out.rules, parseIgnore(join(dir, ignoreNames[i]), text)...)
 	}
 	if len(out.rules) == 0 && (s == nil || out.standing == s.standing) {
@@ -79,8 +82,7 @@ func (s *scope) below(dir string) *scope {
 	}
 	out.sel, out.standing = s.sel, s.standing
 	if s.sel != nil && dir != "" {
-		above, name := split(dir)
-		_, out.standing = s.choose(above, name, true)
+		_, out.standing = s.choose(dir, true)
 	}
 	return out
 }

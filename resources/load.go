@@ -65,6 +65,7 @@ func (r *Root) learn(d *dir, path string, l listing) {
 	case passing(l.err):
 		r.postponeLoad(path, l.err)
 	default:
+		r.miss(path, l.err)
 		d.closed = errors.Is(l.err, fs.ErrPermission)
 		r.log.Debug("a directory cannot be listed", "dir", path, "reason", reason(l.err))
 	}
@@ -106,6 +107,7 @@ func (r *Root) learn(d *dir, path string, l listing) {
 }
 
 func (r *Root) postponeLoad(rel string, err error) {
+	r.miss(rel, err)
 	r.postpone(rel, &hint{}, err)
 	r.owed.retry = append(r.owed.retry, rel)
 }

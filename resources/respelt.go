@@ -4,7 +4,8 @@ import "strings"
 
 // readings returns what uri can mean. Besides what its spelling says (base.parse) that is what the index has under a name
 // in which some escapes are escapes and some are to the letter: VS Code decodes a path and then escapes spaces and the like
-// again, but no per cent sign, so that it writes "a%20%41" for a file called "a %41".
+// again, but no per cent sign, so that it writes "a%20%41" for a file called "a %41". Such a URI means nothing before Load has
+// come to the file: who has it has seen the file on the list.
 func (r *Root) readings(uri string) []reading {
 	out := r.base.parse(uri)
 	if len(out) == 0 || strings.IndexByte(uri, '%') < 0 {
@@ -33,15 +34,12 @@ func (d *dir) has(rel string) bool {
 // respelt finds the file or directory below d that raw is a spelling of.
 func (d *dir) respelt(raw string) (rel string, ok bool) {
 	seg, after, more := strings.Cut(raw, "/")
-	for _, f := range d.files {
-		if !more && respells(seg, f.name) {
-			return f.name, true
+	if !more {
+		if found := respellings(d.files, fileName, 0, seg); len(found) > 0 {
+			return found[0].name, true
 		}
 	}
-	for _, sub := range d.dirs {
-		if !respells(seg, sub.name) {
-			continue
-		}
+	for _, sub := range respellings(d.dirs, dirName, 0, seg) {
 		if !more {
 			return sub.name, true
 		}
@@ -52,18 +50,36 @@ func (d *dir) respelt(raw string) (rel string, ok bool) {
 	return "", false
 }
 
-// respells reports whether seg is name with some bytes escaped. An escape that name has itself is taken to the letter.
+// respells reports whether seg is name with some bytes escaped.
 func respells(seg, name string) bool {
-	for seg != "" && name != "" {
-		switch {
-		case isEscape(seg) && !strings.HasPrefix(name, seg[:len("%XX")]) && unescape(seg[:len("%XX")]) == name[:1]:
-			seg = seg[len("%XX"):]
-		case seg[0] == name[0]:
-			seg = seg[1:]
-		default:
-			return false
-		}
-		name = name[1:]
+	return len(respellings([]*string{&name}, func(s *string) string { return *s }, 0, seg)) > 0
+}
+
+// respellings returns what of a sorted list has a name that goes on, after n bytes that are the same in all, as seg with
+// some escapes decoded. An escape that a name has itself is taken to the letter, so that each name is looked at in one way
+// and clients, who choose seg, cannot make this slow.
+func respellings[E any](list []*E, nameOf func(*E) string, n int, seg string) (found []*E) {
+	rest := func(e *E) string { return nameOf(e)[n:] }
+	plain := 0
+	for plain < len(seg) && !isEscape(seg[plain:]) {
+		plain++
 	}
-	return seg == "" && name == ""
+	i, j := within(list, rest, spanOf(seg[:plain]))
+	list, n, seg = list[i:j], n+plain, seg[plain:]
+	switch {
+	case len(list) == 0:
+		return nil
+	case seg == "" && len(nameOf(list[0])) == n: // the shortest comes first
+		return list[:1:1]
+	case seg == "":
+		return nil
+	}
+	escaped, after := seg[:len("%XX")], seg[len("%XX"):]
+	i, j = within(list, rest, spanOf(escaped))
+	found = respellings(list[i:j], nameOf, n+len(escaped), after)
+	for _, others := range [][]*E{list[:i], list[j:]} {
+		i, j := within(others, rest, spanOf(unescape(escaped)))
+		found = append(found, respellings(others[i:j], nameOf, n+1, after)...)
+	}
+	return found
 }

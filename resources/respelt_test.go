@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +20,24 @@ func TestRespellsMixesEscapesAndLetters(t *testing.T) {
 	} {
 		if got := respells(test.seg, test.name); got != test.want {
 			t.Errorf("respells(%q, %q) = %t", test.seg, test.name, got)
+		}
+	}
+}
+
+// TestRespellingsLookAtFewNames: whatever a client sends, and however many files there are.
+func TestRespellingsLookAtFewNames(t *testing.T) {
+	var names []*file
+	for i := range 100_000 {
+		names = append(names, &file{name: fmt.Sprintf("%%%02X a%%%02X%05d", i/400, i/400, i)})
+	}
+	slices.SortFunc(names, func(a, b *file) int { return strings.Compare(a.name, b.name) })
+	seen := 0
+	look := func(f *file) string { seen++; return f.name }
+	for _, seg := range []string{
+		"%25", "%2541%20a", "%41", "%25%34%31%20%61%2541", strings.Repeat("%25", 100_000), strings.Repeat("%2525", 100_000), names[5].name, escape(names[5].name),
+	} {
+		if seen = 0; len(respellings(names, look, 0, seg)) > 1 || seen > 1000 {
+			t.Errorf("looked at %d names for %.20s", seen, seg)
 		}
 	}
 }

@@ -44,6 +44,30 @@ func wantWarnings(t *testing.T, log *bytes.Buffer, n int) {
 	}
 }
 
+// TestLoadTellsWhatItMissed: what cannot be looked at for now is told apart from what was not to be seen, or has gone.
+func TestLoadTellsWhatItMissed(t *testing.T) {
+	p := serve(t, "a", "d/f")
+	p.starved(func() {
+		if _, err := Open(p.dir, nil); !errors.Is(err, ErrUnreadable) || !errors.Is(err, syscall.EMFILE) || strings.Contains(err.Error(), p.dir) {
+			t.Error(err)
+		}
+		p.must(p.Load(t.Context()))
+	})
+	if got, want := p.Missed(), (Missed{Passing: syscall.EMFILE.Error()}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	p = serve(t, "a", "d/f").load()
+	if got := p.Missed(); got != (Missed{}) {
+		t.Errorf("%+v", got)
+	}
+	for _, err := range []error{syscall.ENOENT, syscall.ENAMETOOLONG, syscall.EACCES, syscall.ENOTDIR} {
+		p.miss("of "+err.Error(), err)
+	}
+	if got, want := p.Missed(), (Missed{Dirs: 2, Example: "of " + syscall.ENAMETOOLONG.Error(), Reason: syscall.ENAMETOOLONG.Error()}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // TestRetryOfNewDirectories: what cannot be listed now is named for another look, and found by it.
 func TestRetryOfNewDirectories(t *testing.T) {
 	p := serve(t, "a")

@@ -22,12 +22,19 @@ var (
 
 // Options configure a Root. A nil *Options is the default.
 type Options struct {
-	Base    string       // URI prefix that ends in "/"; default: file:// + the absolute path + "/"
-	MaxSize int64        // bytes of the largest content that is read; default 16 MiB
-	Logger  *slog.Logger // default: discard
-
-	Select  *Selection // default: what the defaults show
-	Without []string   // paths below the directory that are roots of their own: neither served nor watched here
+	// Base is what every URI begins with: a scheme and what may follow it up to a path, percent-encoded, with "/" at the
+	// end. Default: file://, the absolute path of the directory, and "/" (RFC 8089).
+	Base string
+	// MaxSize is how many bytes the largest content has that is read, the list of a directory's children included. Default,
+	// and for what is not above 0: 16 MiB.
+	MaxSize int64
+	// Logger is told what its owner may want to see to, without paths of the host. Default: nobody is.
+	Logger *slog.Logger
+	// Select says what is served. It must not change any more. Default: what no rule hides.
+	Select *Selection
+	// Without are paths below the directory, with slashes, that are roots of their own: neither they nor what is in them is
+	// served or watched here. OpenRoots adds those it finds.
+	Without []string
 }
 
 // Root is one served directory.
@@ -56,6 +63,7 @@ type Root struct {
 	progress  chan struct{}     // closed by Load and replaced when it has learnt something and somebody waits
 	early     map[string]*stat  // what Baseline found before the end of Load, nil for nothing served; nil since then
 	scopes    map[string]*scope // of directories the index does not know, read on demand
+	missed    Missed            // by Load
 	applied   uint64            // counts batches, so that no older scope enters scopes
 	answered  map[string]*scope // what Skip went by in such directories, until the index knows them
 	forgotten bool              // some of answered had to go
@@ -67,7 +75,7 @@ type Root struct {
 }
 
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,
-// ErrUnreadable or ErrBadBase, or is a *GlobError.
+// ErrUnreadable or ErrBadBase.
 func Open(path string, opts *Options) (*Root, error) {
 	r, err := newRoot(path, opts)
 	if err != nil {
@@ -108,13 +116,10 @@ func newRoot(path string, opts *Options) (*Root, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	if err := opts.Select.misplaced(abs); err != nil {
-		return nil, err
-	}
 	prefix := opts.Base
 	if prefix == "" {
 		prefix = fileBase(abs)
-	} else if err := checkBase(prefix); err != nil {
+	} else if err := CheckBase(prefix); err != nil {
 		return nil, err
 	}
 	r.base = newBase(prefix)
@@ -154,14 +159,14 @@ func (r *Root) check() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMissing
 	case errors.Is(err, fs.ErrPermission):
-		return ErrUnreadable
+		return fmt.Errorf("%w: %w", ErrUnreadable, hostless(err))
 	case err != nil:
 		return fmt.Errorf("%w: %s", ErrMissing, reason(err))
 	case !fi.IsDir():
 		return ErrNotDirectory
 	}
 	if _, err := r.readDir("", 1); err != nil {
-		return fmt.Errorf("%w: %s", ErrUnreadable, reason(err))
+		return fmt.Errorf("%w: %w", ErrUnreadable, hostless(err))
 	}
 	return nil
 }

@@ -13,8 +13,14 @@ var (
 	ErrSameDirectory = errors.New("they are the same directory")
 )
 
-// Spec is a directory to serve, with the name it goes by; an empty Name is derived from Dir.
-type Spec struct{ Name, Dir string }
+// Spec is a directory to serve, with the name it goes by where there are several.
+type Spec struct {
+	// Name is made of a-z, 0-9, dots and hyphens, and begins with a letter or digit: it can be the authority of a URI.
+	// Empty: it is derived from the last segment of Dir, with a number behind it if another directory has that name.
+	Name string
+	// Dir is the path of the directory on this machine, absolute or from the current directory on. It may be a link.
+	Dir string
+}
 
 // RootError says which directory cannot be served, and why.
 type RootError struct {
@@ -45,7 +51,7 @@ func OpenRoots(specs []Spec, opts *Options) ([]*Root, error) {
 		opts = &Options{}
 	}
 	if opts.Base != "" { // before a name follows it
-		if err := checkBase(opts.Base); err != nil {
+		if err := CheckBase(opts.Base); err != nil {
 			return nil, &RootError{Dir: specs[0].Dir, Err: err}
 		}
 	}

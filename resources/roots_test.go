@@ -130,7 +130,7 @@ func TestBasesOfRoots(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
-	if err := checkBase("test://"); err != nil {
+	if err := CheckBase("test://"); err != nil {
 		t.Error(err)
 	}
 	roots := p.mustOpenRoots(nil, "a", "none")
@@ -141,7 +141,7 @@ func TestBasesOfRoots(t *testing.T) {
 
 func TestCheckBase(t *testing.T) {
 	for _, good := range []string{"test://", "fs://docs/", "file:///", "HTTPS://user@docs.example.com:80/a%20b/(c);d=e/", "urn:x/", "http://[::1]/", "a+b-c.d://"} {
-		if err := checkBase(good); err != nil {
+		if err := CheckBase(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -154,6 +154,8 @@ func TestCheckBase(t *testing.T) {
 		"test://a":        `end in "/"`,
 		"test:":           `end in "/"`,
 		"test://a?b/":     "'?'",
+		"test://a/?b":     "'?'",
+		"test://a/..":     `".."`,
 		"test://a#/":      "'#'",
 		"test://a b/":     "' '",
 		"test://é/":       "'é'",
@@ -166,7 +168,7 @@ func TestCheckBase(t *testing.T) {
 		"test://a/%2e/b/": `"."`,
 		"test://\x00/":    `'\x00'`,
 	} {
-		if err := checkBase(bad); !errors.Is(err, ErrBadBase) || !strings.Contains(err.Error(), why) {
+		if err := CheckBase(bad); !errors.Is(err, ErrBadBase) || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want something of %s", bad, err, why)
 		}
 	}

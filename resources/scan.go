@@ -140,6 +140,8 @@ func (r *Root) readIgnore(rel string) (found ignoreFiles, err error) {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP): // rel may be no directory
 			found.absent[i] = true
 			r.said.Delete(p)
+		case errors.Is(err, errShut): // whoever lists it says so
+			found.raw[i] = hideAll
 		default:
 			found.raw[i] = hideAll
 			r.once(p, "an ignore file cannot be read, so nothing in its directory is served", "file", p, "reason", reason(err))
@@ -151,6 +153,8 @@ func (r *Root) readIgnore(rel string) (found ignoreFiles, err error) {
 var (
 	errIgnoreSize = errors.New("larger than 4 MiB")
 	errIgnoreLink = errors.New("a link")
+	errShut       = errors.New("in a directory that may not be entered")
+	errDisk       = errors.New("input/output error")
 )
 
 // once warns of a file, and not again before all is well with it.
@@ -163,6 +167,9 @@ func (r *Root) once(rel, message string, args ...any) {
 func (r *Root) readRules(rel string) (string, error) {
 	const most = 4 << 20
 	fi, err := r.info(rel)
+	if errors.Is(err, fs.ErrPermission) {
+		return "", errShut
+	}
 	if err != nil {
 		return "", err
 	}
@@ -216,16 +223,19 @@ func passing(err error) bool {
 	return true
 }
 
-// reason is err without any path of the host.
-func reason(err error) string {
+// reason is the text of hostless.
+func reason(err error) string { return hostless(err).Error() }
+
+// hostless is err without any path of the host.
+func hostless(err error) error {
 	var no syscall.Errno
 	switch {
 	case errors.As(err, &no):
-		return no.Error()
+		return no
 	case errors.Is(err, fs.ErrPermission):
-		return fs.ErrPermission.Error()
+		return fs.ErrPermission
 	case errors.Is(err, errIgnoreSize):
-		return errIgnoreSize.Error()
+		return errIgnoreSize
 	}
-	return "input/output error"
+	return errDisk
 }

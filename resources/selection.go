@@ -1,20 +1,22 @@
 package resources
 
-import (
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
-)
+import "path"
 
-// Selection says what is served besides and instead of the defaults. The zero value, and nil, is the defaults.
+// Selection says what is served besides and instead of the defaults: nothing is whose name starts with a dot, is a
+// credential's, or is excluded by a .gitignore or .mcpignore file. The zero value, and nil, is the defaults. A pattern that
+// matches a directory covers all that is in it.
 type Selection struct {
-	Include  []*Glob // serve only what one of them matches; un-hides nothing
-	Exclude  []*Glob // beats everything
-	Unhide   []*Glob // overrides the dot, ignore and credential rules; from ParseUnhide
-	Hidden   bool    // names that start with a dot are served
-	NoIgnore bool    // ignore files are not read
+	// Include, unless it is empty, has only those files served that one of its patterns matches. What is hidden stays so.
+	Include []*Glob
+	// Exclude hides what one of its patterns matches, whatever else is said. No link leads there either.
+	Exclude []*Glob
+	// Unhide serves what one of its patterns, from ParseUnhide, matches although a default hides it. A hidden directory
+	// that a match may lie in is shown, with nothing in it but that.
+	Unhide []*Glob
+	// Hidden serves names that start with a dot. Credentials such as .env stay hidden.
+	Hidden bool
+	// NoIgnore leaves ignore files unread, so that they hide nothing.
+	NoIgnore bool
 }
 
 // selection is a Selection in force, with what belongs to other roots.
@@ -50,11 +52,11 @@ type standing struct {
 	closed   verdict // what hides it, if it is open only for what a pattern may unhide below
 }
 
-// choose judges the entry name of dir by the selection, and by the defaults where that leaves it to them. It returns also how
-// the entry stands to what is below it, if it is a directory.
-func (s *scope) choose(dir, name string, isDir bool) (verdict, standing) {
+// choose judges the entry rel of a directory by the selection, and by the defaults where that leaves it to them. It returns also
+// how the entry stands to what is below it, if it is a directory.
+func (s *scope) choose(rel string, isDir bool) (verdict, standing) {
 	sel, now := s.sel, s.standing
-	rel := join(dir, name)
+	dir, name := split(rel)
 	base, whole := subject{text: name}, subject{text: rel}
 	if sel.without[rel] {
 		return verdict{by: elsewhere, at: rel}, now
@@ -95,28 +97,4 @@ func (s *scope) uncover(now standing, base, whole *subject, dir string, isDir bo
 		return verdict{by: opened, glob: g, at: whole.text}, now
 	}
 	return now.closed, now
-}
-
-// misplaced returns a *GlobError for a pattern that begins with the path of the served directory on this machine, but for
-// where that happens to be below it too: it would match nothing, and exclude nothing.
-func (s *Selection) misplaced(dir string) error {
-	if s == nil {
-		return nil
-	}
-	prefix := strings.TrimSuffix(filepath.ToSlash(dir), "/")
-	for _, g := range slices.Concat(s.Include, s.Exclude, s.Unhide) {
-		rest, ok := strings.CutPrefix(g.text, prefix)
-		if !ok || prefix == "" || rest != "" && rest[0] != '/' {
-			continue
-		}
-		if _, err := os.Lstat(below(dir, strings.TrimPrefix(prefix, "/"))); err == nil {
-			continue
-		}
-		reason := "a pattern is matched below the served directory"
-		if rest != "" {
-			reason += ": write " + (&Glob{text: rest}).quoted()
-		}
-		return &GlobError{g.text, 0, reason}
-	}
-	return nil
 }

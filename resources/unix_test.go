@@ -346,6 +346,7 @@ func TestUnreadable(t *testing.T) {
 	p.must(os.Chmod(p.at("secret.txt"), 0))
 	p.must(os.Chmod(p.at("closed"), 0))
 	defer os.Chmod(p.at("closed"), 0o755)
+	log := p.logged()
 	p.asNobody(func() {
 		p.watch()
 		p.wantList("a", "secret.txt", "dir/x", "dir/y")
@@ -355,6 +356,19 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		p.wantAbsent("closed/x")
+		for rel, want := range map[string]Explanation{
+			"a":          {true, "a", "no rule hides it"},
+			"secret.txt": {true, "secret.txt", "no rule hides it; it cannot be read"},
+			"closed/x":   {false, "closed", cannotBeRead},
+			"closed/x/y": {false, "closed", cannotBeRead},
+		} {
+			if got := p.Explain(context.Background(), rel); got != want {
+				t.Errorf("%q: %+v", rel, got)
+			}
+		}
+		if strings.Contains(log.String(), "ignore file") {
+			t.Errorf("warned of ignore files that are not there: %s", log)
+		}
 	})
 	p.must(os.Chmod(p.at("secret.txt"), 0o644))
 	p.must(os.Chmod(p.at("a"), 0o600))

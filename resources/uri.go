@@ -46,9 +46,9 @@ func newBase(prefix string) base {
 	return b
 }
 
-// checkBase tells what is wrong with a URI base; the error wraps ErrBadBase. Clients take dot segments out of a URI, so that
-// nothing below such a base would be found.
-func checkBase(prefix string) error {
+// CheckBase tells what is wrong with a URI base; the error wraps ErrBadBase. Clients take dot segments out of a URI, so that
+// nothing below such a base would be found. That the slash at the end is missing is told only of what is right otherwise.
+func CheckBase(prefix string) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrBadBase}, args...)...)
 	}
@@ -67,13 +67,13 @@ func checkBase(prefix string) error {
 			return wrong("%q must be percent-encoded", r)
 		}
 	}
-	if !strings.HasSuffix(rest, "/") {
-		return wrong(`it must end in "/"`)
-	}
 	for seg := range strings.SplitSeq(rest, "/") {
 		if seg = unescape(seg); seg == "." || seg == ".." {
 			return wrong("no segment of it may be %q", seg)
 		}
+	}
+	if !strings.HasSuffix(rest, "/") {
+		return wrong(`it must end in "/"`)
 	}
 	return nil
 }
@@ -209,9 +209,14 @@ func decodePath(raw string) (string, bool) {
 	return rel, plainPath(rel)
 }
 
+// mostPath is how long a path can be, in bytes: Linux lists no directory with a path of more than 4,095 (PATH_MAX), in which a
+// name has 255. Each segment of a path is judged with what is above it, so that a URI of a whole line, two million segments,
+// would take hours.
+const mostPath = 4096 + 256
+
 // plainPath reports whether rel names something below a root and nothing else: no empty, "." or ".." segment, no NUL.
 func plainPath(rel string) bool {
-	if strings.IndexByte(rel, 0) >= 0 || runtime.GOOS == "windows" && strings.ContainsAny(rel, `\:`) {
+	if len(rel) > mostPath || strings.IndexByte(rel, 0) >= 0 || runtime.GOOS == "windows" && strings.ContainsAny(rel, `\:`) {
 		return false
 	}
 	for seg := range strings.SplitSeq(rel, "/") {

@@ -191,3 +191,17 @@ func FuzzURIRefusals(f *testing.F) {
 		}
 	})
 }
+
+// TestNoPathIsLongerThanCanBeOpened: a URI may be as long as a line of the wire, of which each segment would be judged.
+func TestNoPathIsLongerThanCanBeOpened(t *testing.T) {
+	p := serve(t, "a").load()
+	for n, want := range map[int]bool{mostPath - 1: true, mostPath + 1: false} {
+		path := strings.Repeat("a/", n/2) + "a"
+		if _, err := p.cat.Resolve("test://" + path); (err == nil) != want {
+			t.Errorf("a path of %d bytes: %v", len(path), err)
+		}
+		if _, err := p.cat.Resolve("test://" + strings.Replace(path, "a", "%61", 1)); (err == nil) != want {
+			t.Errorf("a path of %d bytes, escaped: %v", len(path), err)
+		}
+	}
+}

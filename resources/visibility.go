@@ -46,7 +46,17 @@ func verdictOn(in *scope, dir, name string, isDir bool) verdict {
 	if in == nil || in.sel == nil {
 		return in.byDefault(dir, name, isDir)
 	}
-	v, _ := in.choose(dir, name, isDir)
+	v, _ := in.choose(join(dir, name), isDir)
+	return v
+}
+
+// verdict is verdictOn for the entry rel.
+func (s *scope) verdict(rel string, isDir bool) (v verdict) {
+	if s == nil || s.sel == nil {
+		dir, name := split(rel)
+		return s.byDefault(dir, name, isDir)
+	}
+	v, _ = s.choose(rel, isDir)
 	return v
 }
 
@@ -72,15 +82,13 @@ func (s *scope) showsDots() bool { return s != nil && s.sel != nil && s.sel.dots
 func (s *scope) byName(rel string, isDir bool) verdict {
 	for i := 0; i < len(rel); i++ {
 		if rel[i] == '/' {
-			dir, name := split(rel[:i])
-			if v := verdictOn(s, dir, name, true); v.hidden() {
+			if v := s.verdict(rel[:i], true); v.hidden() {
 				return v
 			}
 			s = s.own(rel[:i], noRules, nil)
 		}
 	}
-	dir, name := split(rel)
-	return verdictOn(s, dir, name, isDir)
+	return s.verdict(rel, isDir)
 }
 
 // neverShown reports whether rel is hidden by its names alone, whatever is there.

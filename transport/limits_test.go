@@ -50,6 +50,23 @@ func TestLimitOfListens(t *testing.T) {
 	})
 }
 
+// TestSecondSessionAtTheLimit: it takes the place of the first.
+func TestSecondSessionAtTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connectTo(t, nil, newFakeCatalogue(), listen.NewHub(&listen.Options{MaxStreams: 1}))
+		for _, id := range []string{"1", "2"} {
+			if f := c.ask(initialize(id, "2025-11-25")); f.Result == nil {
+				t.Errorf("got %s", f.raw)
+			}
+		}
+		c.hub.Publish(listen.Change{List: true})
+		if got := c.frames(); len(got) != 1 {
+			t.Errorf("got %q", raws(got))
+		}
+		c.close()
+	})
+}
+
 func TestLimitOfURIs(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts  *Options

@@ -25,6 +25,9 @@ func (s *Server) openListen(ctx context.Context, r *request, c listen.Carrier) (
 		all  []string
 	)
 	for _, uri := range asked.ResourceSubscriptions {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		keys, err := s.cat.Resolve(uri)
 		if err != nil {
 			continue

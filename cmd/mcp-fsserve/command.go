@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // program is what all commands of one invocation share.
@@ -15,6 +16,7 @@ type program struct {
 	stdin  io.Reader
 	stdout *standardOutput
 	stderr io.Writer // never fails
+	args   []string  // the command line, for hints
 
 	level    string // --log-level
 	format   string // --log-format
@@ -28,7 +30,7 @@ func (p *program) logger() *slog.Logger { return newLogger(p.stderr, p.format, p
 func (p *program) command() *cobra.Command {
 	root := p.serveCommand()
 	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(p.flagError)
 	root.SetHelpCommand(helpCommand())
 	root.SetUsageFunc(usage)
 	flags := root.PersistentFlags()
@@ -54,24 +56,25 @@ over HTTP, and tell each listener within milliseconds what changed.
 Hidden files, credentials, and what the .gitignore and .mcpignore files in the
 directories and below exclude are not served. Of several directories each has a
 name, NAME or else made of its own, that its files are listed under. A directory
-called like a command is written ./list, one with = in its name ./a=b.
+called like a command is written ./list, as is a single word for a directory
+that will appear later; one with = in its name is written ./a=b.
 
 ` + globHelp + `
-Over HTTP, URIs begin with fs:// and the directory's name instead of its path. Other
-machines are let in with a token only, or with --insecure. A file of tokens has a
-line NAME TOKEN for each client; the name is for the log.
+Over HTTP, URIs begin with fs:// and the directory's name instead of its path.
+Other machines are let in with a token only, or with --insecure. A file of
+tokens has a line NAME TOKEN for each client; the name is for the log.
 
-The exit status is 0 after a clean end, which the end of input, SIGINT and SIGTERM
-are, 1 after a failure, and 2 after wrong usage.`,
+The exit status is 0 after a clean end, which the end of input, SIGINT and
+SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
 		Example: `  mcp-fsserve ~/notes                          # what an MCP host starts
-  mcp-fsserve docs=~/work/docs ~/notes         # two directories: docs/... and notes/...
+  mcp-fsserve docs=~/work/docs ~/notes         # files under docs/ and notes/
   mcp-fsserve --include '*.{md,txt}' ~/notes   # only text
   mcp-fsserve --exclude /archive/ ~/notes      # all but one directory
   mcp-fsserve --unhide '.github/**' ~/project  # something hidden too
   mcp-fsserve --http 8080 ~/notes              # at http://127.0.0.1:8080/mcp
   mcp-fsserve list ~/notes                     # what it would serve
   mcp-fsserve list --why secret.pem ~/notes    # why something is not served
-  mcp-fsserve listen ~/notes                   # what a listener is told, as it happens`,
+  mcp-fsserve listen ~/notes                   # what a listener is told`,
 		Version: version(),
 		Args:    cobra.ArbitraryArgs, // judged by places, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,10 +98,11 @@ are, 1 after a failure, and 2 after wrong usage.`,
 	return cmd
 }
 
-const globHelp = `A GLOB is written as in a .gitignore file: without a slash it matches names at any
-depth, with one the path below the directory; a leading slash means the served
-directory, not the disk; * and ? stay within a name, ** crosses directories,
-{a,b} are alternatives. What matches a directory covers all in it.
+const globHelp = `A GLOB is written as in a .gitignore file and applies inside each directory:
+without a slash it matches names at any depth, with one the path below the
+directory; a leading slash means the served directory, not the disk; * and ?
+stay within a name, ** crosses directories, {a,b} are alternatives. What matches
+a directory covers all in it. Quote a GLOB, or the shell may expand it.
 `
 
 func (p *program) listCommand() *cobra.Command {
@@ -106,11 +110,16 @@ func (p *program) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [flags] [NAME=]DIR...",
 		Short: "Print what would be served",
+
+		SuggestFor: []string{"ls", "dir", "tree", "show", "print"},
 		Long: `Print every file that would be served, in the order of resources/list: as a tree
 with sizes and types or, for scripts, one path a line or one JSON document. A
 name that would garble its line, or is not valid UTF-8, is printed as a quoted
-string. Directories that cannot be read are left out, as they are by the server,
-and a line on standard error counts them.
+string. Files above --max-size are listed by the server too, though reading them
+is an error; the tree marks them. Directories that cannot be read are left out,
+as they are by the server, and a line on standard error counts them. A list that
+is cut short, since files cannot be opened now or it is interrupted, ends with
+status 1.
 
 With --why it prints instead whether each PATH is served, and the rule that
 decides. PATH is a path on disk, or one below the directory as in the list.`,
@@ -130,7 +139,7 @@ decides. PATH is a path on disk, or one below the directory as in the list.`,
 			if len(form.why) > 0 {
 				return explainPaths(cmd.Context(), cfg, form.why, p.stdout, p.logger())
 			}
-			return list(cmd.Context(), cfg, form.printer(), p.stdout, p.logger())
+			return list(cmd.Context(), cfg, form.printer(cfg.maxSize), p.stdout, p.logger())
 		},
 		ValidArgsFunction: completeDirectories,
 	}
@@ -144,13 +153,15 @@ func (p *program) listenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [flags] [NAME=]DIR...",
 		Short: "Print what a listener is told, as it happens",
+
+		SuggestFor: []string{"watch", "tail", "follow", "monitor", "subscribe"},
 		Long: `Start this program as the server of the directories, listen to everything it
 serves, and print one line a fact:
 
-  live N resources    every listen is acknowledged: from here on nothing is missed
-  updated URI         a resource changed, appeared again or disappeared
-  list + URI          the list has gained a resource, which is listened to
-  list - URI          the list has lost a resource
+  live N resources   every listen is acknowledged: nothing is missed from now on
+  updated URI        a resource changed, appeared again or disappeared
+  list + URI         the list has gained a resource, which is listened to
+  list - URI         the list has lost a resource
 
 With --json each is an object: {"event":"live","resources":N}, or "updated",
 "added" or "removed" with its "uri".
@@ -186,6 +197,11 @@ func (p *program) addSettings(cmd *cobra.Command) {
 
 // config is what the arguments and flags of cmd say.
 func (p *program) config(cmd *cobra.Command, args, commands []string) (config, error) {
+	if len(args) == 0 {
+		if err := p.swallowed(cmd); err != nil {
+			return config{}, err
+		}
+	}
 	all, err := places(cmd.CommandPath(), args, commands)
 	say := newLogger(p.stderr, p.format, "info")
 	return config{places: all, settings: p.settings, command: cmd.CommandPath(), commands: commands, say: say}, err
@@ -204,7 +220,10 @@ func suggestions(cmd *cobra.Command, args []string) []string {
 
 // flagError says in the user's terms what is wrong with a flag. The library wraps what a flag says of its value in the
 // flag and the value, and lets strconv name the value again.
-func flagError(cmd *cobra.Command, err error) error {
+func (p *program) flagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		return p.unknownFlag(cmd, unknown)
+	}
 	if wrong := (*valueError)(nil); errors.As(err, &wrong) {
 		return usageError(wrong.hint, "%w", wrong)
 	}

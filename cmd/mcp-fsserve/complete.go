@@ -24,10 +24,10 @@ func (p *program) completionCommand() *cobra.Command {
 		Long: `Print a script that lets a shell complete commands, flags and directories. Load
 it in the shell's startup file:
 
-  source <(mcp-fsserve completion bash)       # ~/.bashrc; needs bash-completion
-  source <(mcp-fsserve completion zsh)        # ~/.zshrc, after compinit
-  mcp-fsserve completion fish | source        # ~/.config/fish/config.fish
-  mcp-fsserve completion powershell | Out-String | Invoke-Expression   # $PROFILE`,
+  source <(mcp-fsserve completion bash)   # ~/.bashrc; needs bash-completion
+  source <(mcp-fsserve completion zsh)    # ~/.zshrc, after compinit
+  mcp-fsserve completion fish | source    # ~/.config/fish/config.fish
+  mcp-fsserve completion powershell | Out-String | Invoke-Expression  # $PROFILE`,
 		Example:           "  mcp-fsserve completion bash",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp),

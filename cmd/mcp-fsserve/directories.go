@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
@@ -23,10 +24,8 @@ func places(command string, args, commands []string) ([]place, error) {
 	if len(args) == 0 {
 		return nil, usageError("name one, as in: "+command+" ~/notes", "no directory given")
 	}
-	if len(args) > 1 && isWord(args[0]) && !exists(args[0]) {
-		if err := unknownCommand(args, commands); err != nil {
-			return nil, err
-		}
+	if err := unknownCommand(command, args, commands); err != nil {
+		return nil, err
 	}
 	var all []place
 	for _, arg := range args {
@@ -39,19 +38,45 @@ func places(command string, args, commands []string) ([]place, error) {
 	return all, nil
 }
 
-// unknownCommand takes a word before directories for a command, if it is near to one. A missing directory is none.
-func unknownCommand(args, commands []string) error {
-	meant := "mcp-fsserve"
-	switch {
-	case len(commands) > 0:
-		meant += " " + commands[0]
-	case args[0] != "serve":
+// unknownCommand takes a word before directories for a command that does not exist: a server that waits for a directory of
+// that name would hide the mistake. One that is to appear later is written as a path.
+func unknownCommand(command string, args, commands []string) error {
+	word := args[0]
+	if command != programName || len(args) == 1 || !isWord(word) || exists(word) {
 		return nil
 	}
-	for _, arg := range args[1:] {
-		meant += " " + quoteArg(arg)
+	hint := "mcp-fsserve --help shows the commands; a directory that will appear is written ./" + word
+	meant := meantBy(word, commands)
+	switch {
+	case meant == "" && !slices.ContainsFunc(args[1:], exists):
+		return nil // perhaps all are directories, of which none exists
+	case meant == versionFlag:
+		hint = "did you mean: " + meant
+	case meant != "":
+		for _, arg := range args[1:] {
+			meant += " " + quoteArg(arg)
+		}
+		hint = "did you mean: " + meant + " (a directory of that name is written ./" + word + ")"
 	}
-	return usageError(fmt.Sprintf("did you mean: %s (a directory of that name is written ./%s)", meant, args[0]), "unknown command: %s", args[0])
+	return usageError(hint, "no such command or directory: %s", word)
+}
+
+const (
+	programName = "mcp-fsserve" // the command that needs no name
+	versionFlag = programName + " --version"
+)
+
+// meantBy is the command that a word in its place may mean, "" if none is near. commands are those with names like it.
+func meantBy(word string, commands []string) string {
+	switch {
+	case slices.Contains([]string{"serve", "server", "run", "start", "stdio"}, word):
+		return programName
+	case word == "version":
+		return versionFlag
+	case len(commands) > 0:
+		return programName + " " + commands[0]
+	}
+	return ""
 }
 
 // parsePlace reads DIR or NAME=DIR. What stands before the first = is a name unless it is part of a path.

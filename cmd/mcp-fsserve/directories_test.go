@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
@@ -67,12 +68,13 @@ func TestExplainGivesAHint(t *testing.T) {
 		{"missing and relative", "x", resources.ErrMissing, nil, "no such directory: x", "current directory"},
 		{"mistyped command", "lsit", resources.ErrMissing, []string{"list"}, "no such directory: lsit", "mcp-fsserve list DIR"},
 		{"file", file, resources.ErrNotDirectory, nil, "not a directory: " + file, "name the directory it is in: mcp-fsserve " + quoteArg(dir)},
-		{"unreadable", dir, fmt.Errorf("%w: permission denied", resources.ErrUnreadable), nil, "directory cannot be read: " + dir, "permission"},
+		{"unreadable", dir, fmt.Errorf("%w: %w", resources.ErrUnreadable, syscall.EACCES), nil, "directory cannot be read: " + dir, "permission"},
+		{"no descriptors", dir, fmt.Errorf("%w: %w", resources.ErrUnreadable, syscall.EMFILE), nil, "directory cannot be read: " + dir + ": too many open files", "ulimit -n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p, err := parsePlace(test.dir)
 			must(t, err)
-			cfg := config{places: []place{p}, command: "mcp-fsserve", commands: test.commands}
+			cfg := config{places: []place{p}, command: programName, commands: test.commands}
 			err = cfg.explain(&resources.RootError{Dir: p.spec.Dir, Err: test.err})
 			var h *hinted
 			if !errors.As(err, &h) {

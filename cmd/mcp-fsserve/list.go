@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -40,8 +42,7 @@ func list(ctx context.Context, cfg config, form func(io.Writer) printer, stdout 
 }
 
 func printList(ctx context.Context, cfg config, form func(io.Writer) printer, stdout io.Writer, log *slog.Logger) error {
-	closed := &unread{Handler: log.Handler()}
-	roots, err := cfg.open(slog.New(closed))
+	roots, err := cfg.open(log)
 	if err != nil {
 		return err
 	}
@@ -55,14 +56,20 @@ func printList(ctx context.Context, cfg config, form func(io.Writer) printer, st
 		walks.Go(func() { _ = root.Load(ctx) }) // fails only with ctx, and then so does the list
 	}
 	out := bufio.NewWriter(stdout)
-	sum, err := printPages(ctx, cfg.catalogue(roots), form(out))
-	if err == nil {
-		err = out.Flush()
-	}
+	p := form(out)
+	sum, err := printPages(ctx, cfg.catalogue(roots), p)
 	if err != nil {
 		return err
 	}
-	closed.tell(log)
+	left := missed(roots)
+	short := incomplete(left)
+	if short == nil {
+		err = p.end(sum)
+	}
+	if err := cmp.Or(err, out.Flush(), short); err != nil {
+		return err
+	}
+	tellMissed(left, log)
 	if sum.Files == 0 {
 		log.Warn("nothing is served", hintKey, cfg.whyEmpty())
 	}
@@ -76,15 +83,23 @@ func printPages(ctx context.Context, c *resources.Catalogue, p printer) (sum tot
 		sum.Bytes += r.Size
 		return p.entry(r)
 	})
-	if err != nil {
-		return sum, err
-	}
-	return sum, p.end(sum)
+	return sum, err
 }
 
 // whyEmpty tells what may have left out everything.
 func (cfg *config) whyEmpty() string {
-	if len(cfg.include) > 0 || len(cfg.exclude) > 0 {
+	for _, g := range cfg.include {
+		switch text := g.String(); {
+		case strings.Contains(text, ",") && !strings.Contains(text, "{"):
+			return "a comma is part of a glob: write --include " + quoteArg("{"+text+"}") + ", or --include once for each"
+		case strings.HasPrefix(text, ".") && !strings.ContainsAny(text, "*?[{/"):
+			return "--include " + text + " means a whole name: for an ending write --include " + quoteArg("*"+text)
+		}
+	}
+	if len(cfg.include) > 0 {
+		return "case counts in --include; several are given by repeating it, or as {a,b}; --why PATH tells which rule hides a file"
+	}
+	if len(cfg.exclude) > 0 {
 		return "of a file that should be served, --why PATH tells which rule hides it"
 	}
 	return "hidden files, ignored files and credentials are left out; --why PATH tells the rule"

@@ -28,11 +28,11 @@ func TestInterruptedListIsAnErrorAlsoIfNobodyReadsIt(t *testing.T) {
 		<-out.came
 		interrupt()
 	}()
-	err := list(ctx, serving(dir), newTreeList, out, slog.New(slog.DiscardHandler))
+	err := list(ctx, serving(dir), newPathList, out, slog.New(slog.DiscardHandler))
 	if err == nil || err.Error() != "interrupted before the list was complete" {
 		t.Errorf("%v", err)
 	}
-	if err := list(ctx, serving(dir), newTreeList, io.Discard, slog.New(slog.DiscardHandler)); err == nil || err.Error() != "interrupted before the list was complete" {
+	if err := list(ctx, serving(dir), newPathList, io.Discard, slog.New(slog.DiscardHandler)); err == nil || err.Error() != "interrupted before the list was complete" {
 		t.Errorf("interrupted from the start: %v", err)
 	}
 }

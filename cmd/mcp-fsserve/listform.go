@@ -16,7 +16,7 @@ type listForm struct {
 func (f *listForm) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.paths, "paths", false, "print one path a line")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document")
-	flags.Var(&f.why, "why", "print which rule decides over `PATH`; repeatable")
+	flags.Var(&f.why, "why", "print which rule decides over a path; repeatable")
 }
 
 // check reports flags that exclude each other.
@@ -36,14 +36,15 @@ func (f *listForm) check() error {
 	return nil
 }
 
-func (f *listForm) printer() func(io.Writer) printer {
+// printer is what prints the list. Files above maxSize, in bytes, are listed all the same; people should know.
+func (f *listForm) printer(maxSize int64) func(io.Writer) printer {
 	switch {
 	case f.json:
 		return newJSONList
 	case f.paths:
 		return newPathList
 	}
-	return newTreeList
+	return func(out io.Writer) printer { return newTreeList(out, maxSize) }
 }
 
 // texts is a flag that takes any text each time it is given.
@@ -54,6 +55,9 @@ func (t *texts) Type() string   { return "PATH" }
 func (t *texts) Set(text string) error {
 	if text == "" {
 		return badValue(leftEmpty, "--why is an empty text")
+	}
+	if looksLikeFlag(text) {
+		return badValue("a path that begins like one is written ./"+text, "--why has no PATH: %s looks like a flag", text)
 	}
 	*t = append(*t, text)
 	return nil

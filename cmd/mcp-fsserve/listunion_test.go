@@ -117,13 +117,34 @@ func sumOf(entries []jsonEntry) (sum totals) {
 	return sum
 }
 
-// compareTree reads the names back out of the tree.
+// compareTree reads the names back out of the tree, with the marks of those that are too large.
 func compareTree(t *testing.T, args []string, want []jsonEntry) {
 	lines := strings.Split(strings.TrimSuffix(printed(t, append([]string{"list"}, args...)...), "\n"), "\n")
 	last := len(lines) - 1
 	sum := sumOf(want)
-	if noun := map[bool]string{true: "file", false: "files"}[sum.Files == 1]; lines[last] != fmt.Sprintf("%d %s, %s", sum.Files, noun, humanSize(sum.Bytes)) {
-		t.Errorf("the tree ends with %q, want totals %+v", lines[last], sum)
+	limit := defaults().maxSize
+	for _, arg := range args {
+		if text, ok := strings.CutPrefix(arg, "--max-size="); ok {
+			must(t, (&size{"--max-size", &limit}).Set(text))
+		}
+	}
+	var wanted []string
+	tooLarge := 0
+	for _, e := range want {
+		mark := ""
+		if e.Size > limit {
+			mark = "  (too large to read)"
+			tooLarge++
+		}
+		wanted = append(wanted, e.Name+mark)
+	}
+	noun := map[bool]string{true: "file", false: "files"}[sum.Files == 1]
+	totals := fmt.Sprintf("%d %s, %s", sum.Files, noun, humanSize(sum.Bytes))
+	if tooLarge > 0 {
+		totals += fmt.Sprintf("; %d too large to read, above --max-size %v", tooLarge, &size{value: &limit})
+	}
+	if lines[last] != totals {
+		t.Errorf("the tree ends with %q, want %q", lines[last], totals)
 	}
 	var in, names []string
 	for _, line := range lines[:last] {
@@ -136,10 +157,6 @@ func compareTree(t *testing.T, args []string, want []jsonEntry) {
 		} else {
 			names = append(names, strings.Join(append(slices.Clone(in), name), "/"))
 		}
-	}
-	var wanted []string
-	for _, e := range want {
-		wanted = append(wanted, e.Name)
 	}
 	if !slices.Equal(names, wanted) {
 		t.Errorf("the tree has\n%s\nwant\n%s", strings.Join(names, "\n"), strings.Join(wanted, "\n"))

@@ -30,7 +30,7 @@ func main() {
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: &standardOutput{w: stdout}, stderr: deaf{stderr}, level: "warn", format: "text", settings: defaults()}
+	p := &program{args: args, stdin: stdin, stdout: &standardOutput{w: stdout}, stderr: deaf{stderr}, level: "warn", format: "text", settings: defaults()}
 	root := p.command()
 	root.SetArgs(append([]string{}, args...)) // never nil, which would mean os.Args
 	root.SetIn(stdin)

@@ -2,9 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
 )
@@ -54,30 +54,54 @@ func (cfg *config) remoteBase(specs []resources.Spec) (string, error) {
 	return "fs://" + names[0] + "/", nil
 }
 
-// checkGlobs finds globs that are written as paths on disk, which would match nothing.
+// checkGlobs finds globs that a shell or a habit made paths on disk, which would match, and exclude, nothing.
 func (cfg *config) checkGlobs() error {
 	for _, kind := range cfg.kinds() {
 		for _, g := range kind.globs {
-			for _, p := range cfg.places {
-				rest, ok := beneath(p.spec.Dir, filepath.FromSlash(g.String()))
-				if ok && filepath.IsAbs(g.String()) && p.spec.Dir != filepath.Dir(p.spec.Dir) {
-					return usageError(fmt.Sprintf("write %s %s", kind.flag, quoteArg("/"+rest)),
-						"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
-				}
+			if rest, ok := cfg.onDisk(g.String()); ok {
+				return usageError(cfg.inside(kind.flag, slashAs(rest, g.String())),
+					"%s %s: globs begin at the served directory", kind.flag, quoteArg(g.String()))
 			}
 		}
 	}
 	return nil
 }
 
-// warn says which directories are missing.
+// onDisk finds the path below a directory that a glob gives as one on disk, unless there is such a path below one of them too.
+// Of nested directories the inner one counts.
+func (cfg *config) onDisk(glob string) (rest string, found bool) {
+	for _, dir := range cfg.directories() {
+		below, ok := beneath(dir, filepath.FromSlash(glob))
+		if !ok || !filepath.IsAbs(glob) || dir == filepath.Dir(dir) || cfg.holds(strings.TrimPrefix(dir, filepath.VolumeName(dir))) {
+			continue
+		}
+		if !found || len(below) < len(rest) {
+			rest, found = below, true
+		}
+	}
+	return rest, found
+}
+
+// directories are those that are served, as they are spelled and without links.
+func (cfg *config) directories() (dirs []string) {
+	for _, p := range cfg.places {
+		dirs = append(dirs, p.spec.Dir)
+		if real, err := filepath.EvalSymlinks(p.spec.Dir); err == nil && real != p.spec.Dir {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
+}
+
+// warn says which directories are missing, and which globs match nothing.
 func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 	for i, r := range roots {
 		if r.Missing() {
 			p := cfg.places[i]
-			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p, nil))
+			log.Warn("no such directory, served when it appears: "+p.written, hintKey, whyMissing(p))
 		}
 	}
+	cfg.warnGlobs(roots, log)
 }
 
 // catalogue is the one that clients see.

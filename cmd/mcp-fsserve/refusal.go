@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
 )
@@ -19,18 +21,16 @@ func (cfg *config) explain(err error) error {
 	if !errors.As(err, &refused) {
 		return fmt.Errorf("directory cannot be served: %w", err)
 	}
-	if errors.Is(err, resources.ErrBadBase) {
-		why := strings.TrimPrefix(refused.Err.Error(), resources.ErrBadBase.Error()+": ")
-		return usageError("it is a scheme and what all URIs share, as in https://docs.example.com/", "--uri-base %s: %s", quoteArg(cfg.base), why)
-	}
 	p := placeOf(all, refused.Dir)
 	switch {
 	case errors.Is(err, resources.ErrMissing) && len(all) > 1:
 		return noneExists(all)
 	case errors.Is(err, resources.ErrMissing):
-		return withHint(whyMissing(p, cfg.commands), "no such directory: %s", p.written)
+		return withHint(cmp.Or(cfg.noCommand(p), whyMissing(p)), "no such directory: %s", p.written)
 	case errors.Is(err, resources.ErrNotDirectory):
-		return withHint(whereInstead(command, p), "not a directory: %s", p.written)
+		return withHint(cmp.Or(cfg.expanded(p.written), whereInstead(command, p)), "not a directory: %s", p.written)
+	case errors.Is(err, resources.ErrUnreadable) && errors.Is(err, syscall.EMFILE):
+		return withHint("raise the limit of open files, see ulimit -n", "directory cannot be read: %s: %v", p.written, syscall.EMFILE)
 	case errors.Is(err, resources.ErrUnreadable):
 		return withHint("the user who runs mcp-fsserve needs read and search permission on it", "directory cannot be read: %s", p.written)
 	}
@@ -84,7 +84,7 @@ func noneExists(all []place) error {
 	for _, p := range all {
 		written = append(written, p.written)
 	}
-	hint := whyMissing(all[0], nil)
+	hint := whyMissing(all[0])
 	for i := range written {
 		for j := i + 2; j <= len(written); j++ {
 			if whole := strings.Join(written[i:j], " "); exists(whole) {
@@ -104,12 +104,25 @@ func whereInstead(command string, p place) string {
 	return "name the directory it is in: " + command + " " + quoteArg(beside)
 }
 
-// whyMissing guesses what a name that does not exist was meant to be.
-func whyMissing(p place, commands []string) string {
+// noCommand is the hint on a word that is no directory, if it may be a command.
+func (cfg *config) noCommand(p place) string {
+	if cfg.command != programName || !isWord(p.arg) {
+		return ""
+	}
+	switch meant := meantBy(p.arg, cfg.commands); meant {
+	case "":
+		return ""
+	case versionFlag:
+		return "did you mean: " + meant
+	default:
+		return "did you mean: " + meant + " DIR"
+	}
+}
+
+// whyMissing guesses what a directory that does not exist was meant to be.
+func whyMissing(p place) string {
 	dir := p.written
 	switch {
-	case len(commands) > 0 && isWord(dir):
-		return fmt.Sprintf("did you mean: mcp-fsserve %s DIR", commands[0])
 	case p.spec.Name != "" && exists(p.arg):
 		return "a directory with = in its name is written " + quoteArg("./"+p.arg)
 	case strings.Contains(dir, "://"):

@@ -30,19 +30,19 @@ func defaults() settings {
 
 // choosing are the flags that choose what is served.
 func (s *settings) choosing(f *pflag.FlagSet) {
-	f.Var(&globs{"--include", &s.include, resources.ParseGlob}, "include", "serve only what matches `GLOB`; repeatable, as all globs are")
-	f.Var(&globs{"--exclude", &s.exclude, resources.ParseGlob}, "exclude", "do not serve what matches `GLOB`, whatever else is said")
-	f.Var(&globs{"--unhide", &s.unhide, resources.ParseUnhide}, "unhide", "serve what matches `GLOB` though it is hidden, ignored or a credential")
-	f.BoolVar(&s.hidden, "hidden", false, "serve names that start with a dot; credentials stay hidden")
+	f.Var(&globs{"--include", &s.include, resources.ParseGlob}, "include", "serve only what matches; repeatable, as all globs are")
+	f.Var(&globs{"--exclude", &s.exclude, resources.ParseGlob}, "exclude", "do not serve what matches, whatever else is said")
+	f.Var(&globs{"--unhide", &s.unhide, resources.ParseUnhide}, "unhide", "serve what matches though hidden, ignored or a credential")
+	f.BoolVar(&s.hidden, "hidden", false, "serve names that start with a dot, but no credentials")
 	f.BoolVar(&s.noIgnore, "no-ignore", false, "do not read .gitignore and .mcpignore files")
 }
 
 // answering are the flags that shape the answers.
 func (s *settings) answering(f *pflag.FlagSet) {
-	f.Var(&size{"--max-size", &s.maxSize}, "max-size", "largest file that is read, in bytes or with k, M or G")
+	f.Var(&size{"--max-size", &s.maxSize}, "max-size", "largest file that is read, in bytes or with k, M or G; k is 1024")
 	f.Var(&wholeNumber{"--page-size", &s.pageSize, mostPerPage}, "page-size", "resources on a page of the list")
 	f.Var(&duration{"--ttl", &s.ttl, 0}, "ttl", "how long clients may take an answer for fresh, such as 30s")
-	f.Var(&baseURI{"--uri-base", &s.base}, "uri-base", "begin URIs with `PREFIX`, which ends in a slash (default file:// and the directory)")
+	f.Var(&baseURI{"--uri-base", &s.base}, "uri-base", "what URIs begin with, a slash at its end (default file:// and the directory)")
 }
 
 // limiting are the flags that bound what clients may ask for.

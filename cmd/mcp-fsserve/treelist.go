@@ -13,15 +13,17 @@ import (
 // treeList prints a tree for people: size, type and name, the names indented below the lines of their directories. The
 // columns are of a fixed width, since what comes later is not known yet.
 type treeList struct {
-	out io.Writer
-	in  []string // the directories of the entry before
+	out      io.Writer
+	limit    int64    // the largest file that is read, in bytes
+	tooLarge int      // how many are larger
+	in       []string // the directories of the entry before
 }
 
-func newTreeList(out io.Writer) printer { return &treeList{out: out} }
+func newTreeList(out io.Writer, limit int64) printer { return &treeList{out: out, limit: limit} }
 
-// Widths of the columns: "999 kB" at most, and most types there are.
+// Widths of the columns: "999 KiB" at most, and most types there are.
 const (
-	sizeWidth = 6
+	sizeWidth = 7
 	typeWidth = 24
 )
 
@@ -31,7 +33,12 @@ func (t *treeList) entry(r mcp.Resource) error {
 	if err := t.move(dirs); err != nil {
 		return err
 	}
-	return t.line(humanSize(r.Size), r.MIMEType, len(dirs), treeName(name))
+	name = treeName(name)
+	if r.Size > t.limit {
+		t.tooLarge++
+		name += "  (too large to read)"
+	}
+	return t.line(humanSize(r.Size), r.MIMEType, len(dirs), name)
 }
 
 // move prints the lines of the directories that dirs enters.
@@ -59,7 +66,11 @@ func (t *treeList) end(sum totals) error {
 	if sum.Files == 1 {
 		noun = "file"
 	}
-	_, err := fmt.Fprintf(t.out, "%d %s, %s\n", sum.Files, noun, humanSize(sum.Bytes))
+	text := fmt.Sprintf("%d %s, %s", sum.Files, noun, humanSize(sum.Bytes))
+	if t.tooLarge > 0 {
+		text += fmt.Sprintf("; %d too large to read, above --max-size %v", t.tooLarge, &size{value: &t.limit})
+	}
+	_, err := fmt.Fprintln(t.out, text)
 	return err
 }
 
@@ -79,14 +90,14 @@ func shorten(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// humanSize has at least two digits that count, and units of 1000.
+// humanSize has at least two digits that count, and units of 1024 as --max-size has, called by names that say so.
 func humanSize(bytes int64) string {
 	if bytes < 1000 {
 		return strconv.FormatInt(bytes, 10) + " B"
 	}
 	value := float64(bytes)
-	for _, unit := range []string{"kB", "MB", "GB", "TB", "PB"} {
-		value /= 1000
+	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
+		value /= 1024
 		if value < 9.95 {
 			return strconv.FormatFloat(value, 'f', 1, 64) + " " + unit
 		}
@@ -94,5 +105,5 @@ func humanSize(bytes int64) string {
 			return strconv.FormatFloat(value, 'f', 0, 64) + " " + unit
 		}
 	}
-	return strconv.FormatFloat(value/1000, 'f', 1, 64) + " EB"
+	return strconv.FormatFloat(value/1024, 'f', 1, 64) + " EiB"
 }

@@ -21,6 +21,9 @@ const (
 
 var groups = []string{groupForm, groupChoice, groupAnswers, groupLimits, groupHTTP, groupOther}
 
+// helpWidth is how many columns a terminal has at least.
+const helpWidth = 80
+
 // groupKey is the annotation of a flag that says which group it is in.
 const groupKey = "group"
 
@@ -49,6 +52,15 @@ func usage(cmd *cobra.Command) error {
 	if cmd.HasExample() {
 		fmt.Fprintf(&text, "\nExamples:\n%s\n", cmd.Example)
 	}
+	for _, set := range flagGroups(cmd) {
+		fmt.Fprintf(&text, "\n%s:\n%s", set.Name(), set.FlagUsagesWrapped(helpWidth))
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), text.String())
+	return err
+}
+
+// flagGroups are the flags of cmd, those of all commands included, in sets named by the titles of their groups.
+func flagGroups(cmd *cobra.Command) (all []*pflag.FlagSet) {
 	sets := map[string]*pflag.FlagSet{}
 	for _, title := range groups {
 		sets[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
@@ -65,9 +77,8 @@ func usage(cmd *cobra.Command) error {
 	cmd.InheritedFlags().VisitAll(sort)
 	for _, title := range groups {
 		if sets[title].HasAvailableFlags() {
-			fmt.Fprintf(&text, "\n%s:\n%s", title, sets[title].FlagUsages())
+			all = append(all, sets[title])
 		}
 	}
-	_, err := io.WriteString(cmd.OutOrStderr(), text.String())
-	return err
+	return all
 }

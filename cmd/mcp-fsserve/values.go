@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,19 +37,40 @@ type globs struct {
 func (g *globs) String() string { return "" } // the default is none
 func (g *globs) Type() string   { return "GLOB" }
 func (g *globs) Set(text string) error {
+	if looksLikeFlag(text) {
+		return badValue("a glob that begins like one is written "+quoteArg(`\`+text), "%s has no glob: %s looks like a flag", g.flag, text)
+	}
 	glob, err := g.parse(text)
 	if wrong := (*resources.GlobError)(nil); errors.As(err, &wrong) {
 		if text == "" {
 			return badValue(leftEmpty, "%s is an empty text", g.flag)
 		}
 		at := utf8.RuneCountInString(text[:min(wrong.At, len(text))]) + 1
-		return badValue("", "%s %s, at character %d: %s", g.flag, quoteArg(text), at, wrong.Reason)
+		return badValue(g.without(text), "%s %s, at character %d: %s", g.flag, quoteArg(text), at, wrong.Reason)
 	}
 	if err != nil {
 		return badValue("", "%s %s: %v", g.flag, quoteArg(text), err)
 	}
 	*g.value = append(*g.value, glob)
 	return nil
+}
+
+// without is the hint on a glob that is right but for what only a path may have, as ./ and //.
+func (g *globs) without(text string) string {
+	clean := path.Clean(text)
+	if strings.HasPrefix(text, "./") || !strings.Contains(clean, "/") {
+		clean = "/" + clean // it is no less a path than before
+	}
+	clean = slashAs(clean, text)
+	if _, err := g.parse(clean); err != nil || !strings.Contains(text, "/") {
+		return ""
+	}
+	return "write " + g.flag + " " + quoteArg(clean)
+}
+
+// looksLikeFlag reports whether a flag was given where the value of another one is missing.
+func looksLikeFlag(text string) bool {
+	return strings.HasPrefix(text, "--") || len(text) == 2 && text[0] == '-'
 }
 
 // size is a flag that takes a number of bytes.
@@ -130,12 +152,17 @@ func (d *duration) String() string {
 func (d *duration) Type() string { return "TIME" }
 func (d *duration) Set(text string) error {
 	v, err := time.ParseDuration(text)
-	if err != nil || v < 0 {
+	switch {
+	case err != nil:
 		hint := ""
 		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
 			hint = "for seconds write " + text + "s"
 		}
 		return badValue(hint, "%s must be a time with its unit, as in 500ms, 30s or 5m, not %q", d.flag, text)
+	case v < 0:
+		return badValue("", "%s must not be negative, not %q", d.flag, text)
+	case v%time.Millisecond != 0:
+		return badValue("", "%s must be whole milliseconds, not %q", d.flag, text)
 	}
 	if v < d.least {
 		return badValue("", "%s must be %v or more, not %s", d.flag, d.least, text)
@@ -153,11 +180,16 @@ type baseURI struct {
 func (p *baseURI) String() string { return *p.value }
 func (p *baseURI) Type() string   { return "PREFIX" }
 func (p *baseURI) Set(text string) error {
-	switch {
-	case text == "":
+	if text == "" {
 		return badValue(leftEmpty, "%s is an empty text", p.flag)
-	case !strings.HasSuffix(text, "/"): // the rest is judged with the directories
-		return badValue("write "+quoteArg(text+"/"), "%s %s: it must end in a slash", p.flag, quoteArg(text))
+	}
+	if err := resources.CheckBase(text); err != nil {
+		hint := "it is a scheme and what all URIs share, as in https://docs.example.com/"
+		if resources.CheckBase(text+"/") == nil {
+			hint = "write " + quoteArg(text+"/")
+		}
+		why := strings.TrimPrefix(err.Error(), resources.ErrBadBase.Error()+": ")
+		return badValue(hint, "%s %s: %s", p.flag, quoteArg(text), why)
 	}
 	*p.value = text
 	return nil

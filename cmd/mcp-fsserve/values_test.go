@@ -81,8 +81,8 @@ func TestGlobErrorsCountCharacters(t *testing.T) {
 
 func TestHumanSizes(t *testing.T) {
 	for bytes, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.0 kB", 1234: "1.2 kB", 9949: "9.9 kB", 9950: "10 kB", 999_499: "999 kB", 999_500: "1.0 MB", 16 << 20: "17 MB",
-		5e12: "5.0 TB", math.MaxInt64: "9.2 EB",
+		0: "0 B", 999: "999 B", 1000: "1.0 KiB", 1024: "1.0 KiB", 1234: "1.2 KiB", 10188: "9.9 KiB", 10189: "10 KiB", 1_023_487: "999 KiB",
+		1_023_488: "1.0 MiB", 16 << 20: "16 MiB", 5 << 40: "5.0 TiB", math.MaxInt64: "8.0 EiB",
 	} {
 		if got := humanSize(bytes); got != want || len(got) > sizeWidth {
 			t.Errorf("humanSize(%d) = %q, want %q", bytes, got, want)
@@ -94,7 +94,7 @@ func TestHumanSizes(t *testing.T) {
 func TestChildServesTheSame(t *testing.T) {
 	p := &program{level: "info", format: "json", settings: defaults()}
 	root := p.command()
-	given := []string{"--include=a,b", "--include=*.md", "--exclude=-x", "--unhide=.github/**", "--hidden", "--no-ignore", "--max-size=3k",
+	given := []string{"--include=a,b", "--include=*.md", "--exclude=-x.md", `--exclude=\--x`, "--unhide=.github/**", "--hidden", "--no-ignore", "--max-size=3k",
 		"--page-size=7", "--ttl=1m30s", "--uri-base=test://x/"}
 	must(t, root.ParseFlags(given))
 	all, err := parsePlace("n=~/x")
@@ -106,7 +106,7 @@ func TestChildServesTheSame(t *testing.T) {
 	if got, want := again.server(config{places: []place{all}, settings: again.settings}), args; strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("passed on twice, the flags are %q, once %q", got, want)
 	}
-	for _, want := range append(given[:4:4], "--hidden=true", "--no-ignore=true", "--max-size=3072", "--page-size=7", "--ttl=1m30s", "--uri-base=test://x/", "--log-level=info") {
+	for _, want := range append(given[:5:5], "--hidden=true", "--no-ignore=true", "--max-size=3072", "--page-size=7", "--ttl=1m30s", "--uri-base=test://x/", "--log-level=info") {
 		if !strings.Contains(" "+strings.Join(args, " ")+" ", " "+want+" ") {
 			t.Errorf("%q lacks %s", args, want)
 		}

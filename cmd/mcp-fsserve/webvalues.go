@@ -95,11 +95,12 @@ func (n *filename) Set(text string) error {
 type admitted struct {
 	flag  string
 	value *[]string
+	kind  string
 	judge func(string) error
 }
 
 func (a *admitted) String() string { return "" } // the default is none
-func (a *admitted) Type() string   { return "TEXT" }
+func (a *admitted) Type() string   { return a.kind }
 func (a *admitted) Set(given string) error {
 	if given == "" {
 		return badValue(leftEmpty, "%s is an empty text", a.flag)

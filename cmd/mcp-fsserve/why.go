@@ -25,9 +25,9 @@ func explainPaths(ctx context.Context, cfg config, paths []string, stdout io.Wri
 		if err != nil {
 			return err
 		}
-		line := whyLine(path, "", resources.Explanation{Reason: "not in a served directory"})
+		line := whyLine(path, "", resources.Explanation{Reason: "not in a served directory"}, "")
 		if root, rel := locate(roots, dir); root != nil {
-			line = whyLine(path, rel, root.Explain(ctx, rel))
+			line = whyLine(path, rel, root.Explain(ctx, rel), cfg.tooLarge(root, rel))
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -39,17 +39,29 @@ func explainPaths(ctx context.Context, cfg config, paths []string, stdout io.Wri
 	return nil
 }
 
-// whyLine is one line for one path. A rule that decides over a directory above is told with that directory.
-func whyLine(path, rel string, e resources.Explanation) string {
+// tooLarge says that a file cannot be read though it is served.
+func (cfg *config) tooLarge(root *resources.Root, rel string) string {
+	fi, err := os.Stat(filepath.Join(root.Dir(), filepath.FromSlash(rel)))
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() <= cfg.maxSize {
+		return ""
+	}
+	return fmt.Sprintf("; too large to read, above --max-size %v", &size{value: &cfg.maxSize})
+}
+
+// whyLine is one line for one path. A rule that decides over a directory above is told with that directory. tooLarge is of
+// what is served.
+func whyLine(path, rel string, e resources.Explanation, tooLarge string) string {
 	word := "hidden"
 	if e.Served {
 		word = "served"
+	} else {
+		tooLarge = ""
 	}
 	at := ""
 	if e.At != rel && e.At != "" {
 		at = " (at " + printable(e.At) + ")"
 	}
-	return fmt.Sprintf("%s  %s: %s%s\n", word, printable(path), oneLine(e.Reason), at)
+	return fmt.Sprintf("%s  %s: %s%s%s\n", word, printable(path), oneLine(e.Reason), at, tooLarge)
 }
 
 // locate finds the root that path lies in, and its path below that: on disk or as clients name it, whichever of the two is

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,16 +26,24 @@ func TestListCountsWhatItCannotRead(t *testing.T) {
 		must(t, os.Chmod(name, 0))
 		t.Cleanup(func() { must(t, os.Chmod(name, 0o755)) })
 	}
-	cmd := asPlainUser(t, work, "list", "--paths", dir)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	must(t, cmd.Run())
-	if got, want := stdout.String(), "a\nopen/e\n"; got != want {
-		t.Errorf("printed %q, want %q", got, want)
-	}
-	want := `mcp-fsserve: warning: directories cannot be read, so that nothing in them is served count=2 example="locked one" reason="permission denied"` + "\n"
-	if got := stderr.String(); got != want {
-		t.Errorf("said %s, want %s", got, want)
+	for _, c := range []struct {
+		dirs           []string
+		paths, example string
+	}{
+		{[]string{dir}, "a\nopen/e\n", "locked one"},
+		{[]string{filepath.Join(dir, "open"), "all=" + dir}, "open/e\nall/a\n", "all/locked one"},
+	} {
+		cmd := asPlainUser(t, work, slices.Concat([]string{"list", "--paths"}, c.dirs)...)
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		must(t, cmd.Run())
+		if got := stdout.String(); got != c.paths {
+			t.Errorf("printed %q, want %q", got, c.paths)
+		}
+		want := `mcp-fsserve: warning: directories cannot be read, so that nothing in them is served count=2 example="` + c.example + `" reason="permission denied"` + "\n"
+		if got := stderr.String(); got != want {
+			t.Errorf("said %s, want %s", got, want)
+		}
 	}
 }
 

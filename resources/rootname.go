@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// namesOf gives each directory its name. Those that were chosen win over those that are derived.
-func namesOf(specs []Spec) ([]string, error) {
+// Names gives each directory the name that OpenRoots does. Those that were chosen win over those that are derived. The error
+// is a *RootError that wraps ErrBadName or ErrNameTaken.
+func Names(specs []Spec) ([]string, error) {
 	names := make([]string, len(specs))
 	taken := make(map[string]string) // the directory, by name
 	for i, s := range specs {

@@ -32,9 +32,6 @@ func (e *RootError) Error() string {
 
 func (e *RootError) Unwrap() error { return e.Err }
 
-// Names returns the name that OpenRoots gives each directory. Its errors are those of OpenRoots.
-func Names(specs []Spec) ([]string, error) { return namesOf(specs) }
-
 // OpenRoots opens the directories in order, with opts for each. The base of one is opts.Base; with several, NAME/ follows it.
 // A root inside another one owns its subtree, where the outer one ends. Where directories really are counts for that, as
 // links lead now. A missing directory is opened all the same if another is there, and served when it appears. The error is a
@@ -52,7 +49,7 @@ func OpenRoots(specs []Spec, opts *Options) ([]*Root, error) {
 			return nil, &RootError{Dir: specs[0].Dir, Err: err}
 		}
 	}
-	names, err := namesOf(specs)
+	names, err := Names(specs)
 	if err != nil {
 		return nil, err
 	}

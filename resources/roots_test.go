@@ -24,7 +24,7 @@ func TestNamesOfRoots(t *testing.T) {
 		{"x-2=/a /b/x /c/x", "x-2 x x-3"},
 		{"7.z-=/a", "7.z-"},
 	} {
-		got, err := namesOf(specsOf(c.dirs))
+		got, err := Names(specsOf(c.dirs))
 		if err != nil || strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, %v, want %s", c.dirs, got, err, c.want)
 		}
@@ -39,7 +39,7 @@ func TestNamesOfRoots(t *testing.T) {
 		"a=/x a=/y": ErrNameTaken,
 	} {
 		specs := specsOf(dirs)
-		_, err := namesOf(specs)
+		_, err := Names(specs)
 		var told *RootError
 		if !errors.Is(err, want) || !errors.As(err, &told) || told.Dir != specs[len(specs)-1].Dir {
 			t.Errorf("%s: %v", dirs, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -154,6 +155,7 @@ func answerRefused(w http.ResponseWriter, status int, format string, args ...any
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone needs no answer
 }

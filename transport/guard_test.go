@@ -51,7 +51,7 @@ func askAs(g *Guard, method, host string, headers ...string) *httptest.ResponseR
 }
 
 func TestGuardHosts(t *testing.T) {
-	g := newTestGuard(t, &GuardOptions{Hosts: []string{"Docs.Example.com", "192.168.1.5", "2001:DB8:0::7", "[fe80::1%eth0]", "my_box."}})
+	g := newTestGuard(t, &GuardOptions{Hosts: []string{"Docs.Example.com", "192.168.1.5", "2001:DB8:0::7", "[fe80::1%eth0]", "my_box.", "kiosk"}})
 	for host, want := range map[string]bool{
 		"localhost": true, "localhost:8080": true, "LOCALHOST:1": true, "localhost.": true, "localhost.:80": true, "localhost:": true,
 		"127.0.0.1": true, "127.0.0.1:8080": true, "127.9.8.7": true, "127.0.0.1.": true,
@@ -66,7 +66,7 @@ func TestGuardHosts(t *testing.T) {
 		"127.0.0.1.nip.io": false, "0.0.0.0": false, "128.0.0.1": false, "127.0.0.01": false, "[::2]": false, "[::]": false,
 		"::1": false, "[::1": false, "::1]": false, "[::1]x": false, "[::1]:": true, "[localhost]": false, "[127.0.0.1]": false,
 		"localhost@evil.example": false, "evil.example@localhost": false, "localhost:80@evil.example": false, "localhost/": false,
-		"localhost,evil.example": false, "localhost%00": false, "\u212Aocalhost": false, "loc\u00E4lhost": false, "localhost#": false,
+		"localhost,evil.example": false, "localhost%00": false, "kiosk": true, "\u212Aiosk": false, "loc\u00E4lhost": false, "localhost#": false,
 		"sub.docs.example.com": false, "docs.example.com.evil.example": false, "192.168.1.50": false, "[2001:db8::8]": false,
 	} {
 		status := http.StatusForbidden

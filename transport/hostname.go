@@ -113,15 +113,15 @@ func parseAllowedHost(s string) (string, error) {
 	host, port, ok := parseHostPort(s)
 	switch {
 	case strings.Contains(s, "://"):
-		return "", errors.New("is a URL, want the name or the address in it")
+		return "", errors.New("it is a URL, want the name or the address in it")
 	case strings.Contains(s, "*"):
-		return "", errors.New("is a pattern, want each name by itself")
+		return "", errors.New("it is a pattern, want each name by itself")
 	case ok && port != "":
-		return "", errors.New("has a port, want the name or the address alone: every port will do")
+		return "", errors.New("it has a port, want the name or the address alone: every port will do")
 	case !isASCII(s):
-		return "", errors.New("is not ASCII, want the name as browsers send it: xn--…")
+		return "", errors.New("it is not ASCII, want the name as browsers send it: xn--…")
 	case !ok || strings.HasSuffix(s, ":"):
-		return "", errors.New("is neither a name nor an address")
+		return "", errors.New("it is neither a name nor an address")
 	}
 	return host, nil
 }
@@ -134,13 +134,13 @@ func parseAllowedOrigin(s string) (webOrigin, error) {
 	case s == "null":
 		return o, errors.New("any page can have it, so it cannot be allowed")
 	case strings.Contains(s, "*"):
-		return o, errors.New("is a pattern, want each origin by itself")
+		return o, errors.New("it is a pattern, want each origin by itself")
 	case !isASCII(s):
-		return o, errors.New("is not ASCII, want the name as browsers send it: xn--…")
+		return o, errors.New("it is not ASCII, want the name as browsers send it: xn--…")
 	case found && strings.Contains(rest, "/"):
-		return o, errors.New("has a path, want SCHEME://HOST or SCHEME://HOST:PORT alone")
+		return o, errors.New("it has a path, want SCHEME://HOST or SCHEME://HOST:PORT alone")
 	case !ok:
-		return o, errors.New("is not SCHEME://HOST or SCHEME://HOST:PORT")
+		return o, errors.New("it is not SCHEME://HOST or SCHEME://HOST:PORT")
 	}
 	return o, nil
 }

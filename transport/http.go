@@ -132,6 +132,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (e *Endpoint) admit(x *exchange) bool {
 	guard := e.opts.Guard
 	if !guard.screen(x.w, x.r) {
+		e.note(x, "answered by the guard", "host", x.r.Host, "origin", x.r.Header.Get("Origin"))
 		return false
 	}
 	// "Any other path" includes /.well-known/, where hosts look for the metadata of an authorization server: they take
@@ -142,7 +143,19 @@ func (e *Endpoint) admit(x *exchange) bool {
 	}
 	name, ok := guard.identify(x.w, x.r)
 	x.owner, x.client = name, cmp.Or(name, remoteAddress(x.r))
-	return ok
+	if !ok {
+		e.note(x, "refused without a good token")
+		return false
+	}
+	e.note(x, "admitted", "client", x.client)
+	return true
+}
+
+// note logs what becomes of a request: who may not ask where is told to nobody else that could help.
+func (e *Endpoint) note(x *exchange, what string, args ...any) {
+	if e.log.Enabled(x.r.Context(), slog.LevelDebug) {
+		e.log.Debug("request "+what, append([]any{"from", remoteAddress(x.r), "method", x.r.Method}, args...)...)
+	}
 }
 
 const allMethods = "DELETE, GET, OPTIONS, POST"

@@ -17,8 +17,14 @@ import (
 func main() {
 	// A reader that goes away must show as an error of the write, so that every stream can still be ended in order.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	ctx, cancel := context.WithCancel(context.Background())
+	caught := make(chan os.Signal, 1) // never closed
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-caught
+		signal.Stop(caught) // before anything shows that the end has begun: a second signal ends the process at once
+		cancel()
+	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -109,7 +109,8 @@ func (r *readme) same(output string) string {
 	return anyVersion.ReplaceAllString(output, `"name":"mcp-fsserve","version":"devel"`)
 }
 
-// TestReadmeCommandsDoWhatItSays runs every console block. The first three are one story, told in two terminals.
+// TestReadmeCommandsDoWhatItSays runs every console block. The first three are one story, told in two terminals, and so are
+// the two over HTTP.
 func TestReadmeCommandsDoWhatItSays(t *testing.T) {
 	r := openReadme(t)
 	consoles := r.consoles()
@@ -117,8 +118,18 @@ func TestReadmeCommandsDoWhatItSays(t *testing.T) {
 		t.Fatalf("README.md has %d console blocks", len(consoles))
 	}
 	r.tellListening(consoles[0], consoles[1])
-	for _, c := range consoles[2:] {
-		r.run(c)
+	served := false
+	for i := 2; i < len(consoles); i++ {
+		if strings.Contains(consoles[i][0].command, "--http ") {
+			r.tellHTTP(consoles[i], consoles[i+1])
+			served = true
+			i++
+			continue
+		}
+		r.run(consoles[i])
+	}
+	if !served {
+		t.Error("README.md does not serve over HTTP")
 	}
 }
 
@@ -184,6 +195,80 @@ func (r *readme) tellListening(listener, other console) {
 	_ = cmd.Wait() // go run ends with status 1 after an interrupt, whatever its program does
 }
 
+// tellHTTP starts the server of one block, on a port that is free, and runs the commands of the other, the last of which
+// listens until it is ended: a touch is what it is told of.
+func (r *readme) tellHTTP(serve, ask console) {
+	t := r.t
+	const port = "8080"
+	cmd := r.shell("exec " + strings.ReplaceAll(serve[0].command, "--http "+port, "--http 0"))
+	said := newLines(t, cmd.StderrPipe)
+	must(t, cmd.Start())
+	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	line := said.next()
+	free := regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(line)
+	if free == nil || strings.Replace(line, free[1], port, 1)+"\n" != serve[0].output {
+		t.Fatalf("the server said %s, README.md has %s", line, serve[0].output)
+	}
+	for i := range ask {
+		ask[i].command = strings.ReplaceAll(ask[i].command, "127.0.0.1:"+port, "127.0.0.1:"+free[1])
+	}
+	last := len(ask) - 1
+	r.run(ask[:last])
+
+	listener := r.shell(ask[0].command + "exec " + ask[last].command) // the first sets what the others need
+	told := newLines(t, listener.StdoutPipe)
+	must(t, listener.Start())
+	defer syscall.Kill(-listener.Process.Pid, syscall.SIGKILL)
+	for i, want := range strings.SplitAfter(strings.TrimSuffix(ask[last].output, "\n"), "\n") {
+		if i == 1 {
+			must(t, r.shell("touch testdata/tree/notes.md").Run())
+		}
+		if got := told.next(); !shows(strings.TrimSuffix(want, "\n"), got) {
+			t.Errorf("the stream said\n%s\nREADME.md says\n%s", got, want)
+		}
+	}
+	must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	_ = listener.Wait() // with a status of its own, which is not ours to judge
+}
+
+// lines are those of an output that are not empty.
+type lines struct {
+	t   *testing.T
+	all chan string // closed at the end
+}
+
+func newLines(t *testing.T, pipe func() (io.ReadCloser, error)) *lines {
+	out, err := pipe()
+	must(t, err)
+	l := &lines{t, make(chan string, 100)}
+	go func() {
+		defer close(l.all)
+		scanner := bufio.NewScanner(out)
+		for scanner.Scan() {
+			if scanner.Text() != "" && scanner.Text() != ":" { // between two events, and a comment
+				l.all <- scanner.Text()
+			}
+		}
+	}()
+	return l
+}
+
+func (l *lines) next() string {
+	select {
+	case line, ok := <-l.all:
+		if !ok {
+			l.t.Fatal("it ended too early")
+		}
+		return line
+	case <-time.After(patience):
+		l.t.Fatal("it says nothing")
+	}
+	return ""
+}
+
 // run runs the commands of one block in one shell and compares the output of each.
 func (r *readme) run(c console) {
 	const mark = "--end of a command--\n"
@@ -222,9 +307,10 @@ func (r *readme) replace(old, new string) {
 }
 
 // shows reports whether text is output as README.md may show it: an answer can be broken into lines, all but the first
-// indented, and have "…" for what is left out.
+// indented, and have "…" for what is left out. An answer over HTTP does not end its line.
 func shows(text, output string) bool {
-	if !strings.HasPrefix(output, "{") {
+	text, output = strings.TrimSuffix(text, "\n"), strings.TrimSuffix(output, "\n")
+	if !strings.HasPrefix(output, "{") && !strings.HasPrefix(output, "data: {") {
 		return text == output
 	}
 	parts := strings.Split(regexp.MustCompile(`\n +`).ReplaceAllString(text, ""), "…")
@@ -252,6 +338,7 @@ func TestShortenedAnswersAreStillCompared(t *testing.T) {
 		`{…"c":4,…"b":[2…}`:                 false,
 		`{"a":2,…}`:                         false,
 		`{…"c":5}`:                          false,
+		`data: {"a":1,…}`:                   false,
 	} {
 		if shows(text+"\n", output) != want {
 			t.Errorf("%s shows %s: want %t", text, output, want)
@@ -275,11 +362,19 @@ func TestReadmeConfigurationsStartTheServer(t *testing.T) {
 			Type    string
 			Command string
 			Args    []string
+			URL     string
+			Headers map[string]string
 		}
 		must(t, json.Unmarshal([]byte(text), &snippet))
 		for _, key := range []string{"mcpServers", "servers"} {
 			for name, server := range snippet[key] {
 				found++
+				if server.Type == "http" {
+					if !strings.HasSuffix(server.URL, webDefaults().path) || !strings.HasPrefix(server.Headers["Authorization"], "Bearer ") {
+						t.Errorf("%s asks %s with %v", name, server.URL, server.Headers)
+					}
+					continue
+				}
 				if filepath.Base(server.Command) != "mcp-fsserve" || len(server.Args) == 0 {
 					t.Fatalf("%s starts %s %q", name, server.Command, server.Args)
 				}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 //	ended NAME STATUS            wait for its exit status; what it printed is then in NAME.out and NAME.err
 //	write FILE TEXT              write a line to a file, which may have a name no archive can hold, in Go's syntax
 //	many DIR N                   make N files in DIR
+//	certificate CERT KEY         make a certificate for 127.0.0.1 and its key
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -63,8 +65,15 @@ func TestScript(t *testing.T) {
 			"ended":    cmdEnded,
 			"write":    cmdWrite,
 			"many":     cmdMany,
+
+			"certificate": cmdCertificate,
 		},
 	})
+}
+
+// environment is that of the tests, without tokens that somebody may have in it.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, tokenVariable+"=") })
 }
 
 // patience bounds every wait in the tests: only a fault reaches it.
@@ -137,6 +146,13 @@ func (o *output) await(re *regexp.Regexp) bool {
 	}
 }
 
+// rewind lets await begin anew with the first line.
+func (o *output) rewind() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.awaited = 0
+}
+
 func (o *output) text() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,7 +179,7 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd.Path, cmd.Err = path, nil
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	cmd.Env = append(environment(), "HOME="+ts.Getenv("HOME"))
 	p := &process{cmd: cmd, exited: make(chan error, 1)}
 	p.stdin, err = cmd.StdinPipe()
 	ts.Check(err)

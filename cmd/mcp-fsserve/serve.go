@@ -35,6 +35,7 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	}
 	defer front.close()
 	cfg.warn(roots, log)
+	cfg.fit(descriptors(), log)
 	hub := listen.NewHub(&listen.Options{MaxStreams: cfg.maxListens, ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
 	server := transport.NewServer(cfg.catalogue(roots), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})

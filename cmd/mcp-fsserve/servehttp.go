@@ -49,7 +49,7 @@ func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log 
 
 func (f *front) serve(server *http.Server) error {
 	if f.tls != nil {
-		return server.ServeTLS(f.listener, "", "") // with HTTP/2, which the library adds
+		return server.ServeTLS(f.listener, "", "") // with HTTP/2, which no client speaks without TLS
 	}
 	return server.Serve(f.listener)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -108,6 +109,52 @@ func TestChildServesTheSame(t *testing.T) {
 	for _, want := range append(given[:4:4], "--hidden=true", "--no-ignore=true", "--max-size=3072", "--page-size=7", "--ttl=1m30s", "--uri-base=test://x/", "--log-level=info") {
 		if !strings.Contains(" "+strings.Join(args, " ")+" ", " "+want+" ") {
 			t.Errorf("%q lacks %s", args, want)
+		}
+	}
+}
+
+func TestListensFitIntoDescriptors(t *testing.T) {
+	for _, test := range []struct {
+		addr                     string
+		asked, descriptors, want int
+	}{
+		{"", 65_536, 1024, 65_536}, // a pipe carries any number
+		{"127.0.0.1:80", 65_536, 1_048_576, 65_536},
+		{"127.0.0.1:80", 65_536, 1024, 832},
+		{"127.0.0.1:80", 800, 1024, 800},
+		{"127.0.0.1:80", 900, 1024, 832},
+		{"127.0.0.1:80", 900, 10, 1},
+	} {
+		s := defaults()
+		s.web.addr, s.maxListens = test.addr, test.asked
+		if s.fit(test.descriptors, slog.New(slog.DiscardHandler)); s.maxListens != test.want {
+			t.Errorf("%+v: %d", test, s.maxListens)
+		}
+	}
+}
+
+func TestAddressesAreThoseOfThisMachine(t *testing.T) {
+	for text, want := range map[string]string{
+		"8080": "127.0.0.1:8080", "0": "127.0.0.1:0", ":8080": ":8080", "localhost:1": "localhost:1", "[::1]:80": "[::1]:80",
+		"0.0.0.0:80": "0.0.0.0:80", "[fe80::1%eth0]:80": "[fe80::1%eth0]:80", "docs.example.com:443": "docs.example.com:443",
+		"": "", "65536": "", "-1": "", "host": "", "::1": "", "::1:80": "", "http://a:80": "", "a:http": "", "a b:80": "", "a@b:80": "", "[::1]": "", "1.2.3.4": "",
+		":": "", "a:": "", "unix:/x": "",
+	} {
+		var got string
+		err := (&address{"--http", &got}).Set(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q is %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestPathsAreThoseThatNobodyChanges(t *testing.T) {
+	for text, good := range map[string]bool{"/": true, "/mcp": true, "/a/b.c~d_e-f": true, "": false, "mcp": false, "/a/": false, "//": false, "/a//b": false,
+		"/./a": false, "/a/..": false, "/a b": false, "/a%20b": false, "/a?b": false, "/\u00e4": false} {
+		got := "before"
+		err := (&endpointPath{"--path", &got}).Set(text)
+		if (err == nil) != good || good != (got == text) {
+			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
 }

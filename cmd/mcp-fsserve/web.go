@@ -88,3 +88,16 @@ func (w *web) options(guard *transport.Guard, log *slog.Logger) *transport.HTTPO
 		Logger:              log,
 	}
 }
+
+// fit lowers the number of listens to what descriptors leave, of which each may take one for its connection: without any
+// left nobody could ask for anything.
+func (s *settings) fit(descriptors int, log *slog.Logger) {
+	room := max(descriptors-descriptors/8-64, 1) // the rest is for requests, files and watches
+	if s.web.addr == "" || s.maxListens <= room {
+		return
+	}
+	if s.maxListens != defaults().maxListens {
+		log.Warn("fewer listens may be open than --max-listens says, since connections are limited", "listens", room, hintKey, "raise the limit of open files: ulimit -n")
+	}
+	s.maxListens = room
+}

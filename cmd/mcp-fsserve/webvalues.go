@@ -27,7 +27,11 @@ func (a *address) Set(text string) error {
 		return nil
 	}
 	hint := "as in " + a.flag + " 8080 or " + a.flag + " 127.0.0.1:8080"
-	switch addr, err := netip.ParseAddr(strings.Trim(text, "[]")); {
+	alone := text
+	if strings.HasSuffix(text, "]") {
+		alone = strings.Trim(text, "[]")
+	}
+	switch addr, err := netip.ParseAddr(alone); {
 	case strings.Contains(text, "/"):
 		return badValue(hint, "%s must be a port or HOST:PORT, not the URL or path %q", a.flag, text)
 	case err == nil:
@@ -101,7 +105,7 @@ func (a *admitted) Set(given string) error {
 		return badValue(leftEmpty, "%s is an empty text", a.flag)
 	}
 	if err := a.judge(given); err != nil {
-		return badValue("", "%s %s %v", a.flag, quoteArg(given), err)
+		return badValue("", "%s %s: %v", a.flag, quoteArg(given), err)
 	}
 	*a.value = append(*a.value, given)
 	return nil

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,8 @@ type web struct {
 	url    string
 	// dial makes a connection of its own to the server.
 	dial func() net.Conn
+	// dials is how many connections client has made in a bubble.
+	dials atomic.Int32
 	// opened are the streams and connections of the client, to be closed at the end.
 	opened []func()
 }
@@ -132,9 +135,12 @@ func inBubbleSpeaking(t *testing.T, protocols *http.Protocols, opts *Options, h 
 		w.url = "http://127.0.0.1/mcp"
 		w.dial = l.dial
 		transport := &http.Transport{
-			Protocols:   protocols,
-			HTTP2:       &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
-			DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(), nil },
+			Protocols: protocols,
+			HTTP2:     &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				w.dials.Add(1)
+				return l.dial(), nil
+			},
 		}
 		w.client = &http.Client{Transport: transport}
 		defer func() {

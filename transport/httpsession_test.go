@@ -167,6 +167,22 @@ func TestHTTPIdleSessionsEnd(t *testing.T) {
 	})
 }
 
+// A session of which the client has not learned the name is of no use to anybody.
+func TestHTTPASessionThatIsNotTakenEnds(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		c := w.rawPost("HTTP/1.1", initialize("1", "2025-11-25"))
+		synctest.Wait()
+		if w.hub.Len() != 1 {
+			t.Errorf("%d sessions", w.hub.Len())
+		}
+		c.Close()
+		synctest.Wait()
+		if w.hub.Len() != 0 {
+			t.Errorf("%d sessions", w.hub.Len())
+		}
+	})
+}
+
 // A cancelled request has no answer, but its POST has an end.
 func TestHTTPCancellationInASession(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, w *web) {

@@ -22,6 +22,7 @@ type exchange struct {
 	rc     *http.ResponseController
 	owner  string // the name of the client's token, empty if there is none
 	client string // as whom its streams are counted
+	room   int64  // bytes of Endpoint.bodies that its body holds
 
 	// ctx is that of the work. It ends with the connection, by interrupt, and with the exchange.
 	ctx  context.Context
@@ -54,10 +55,11 @@ func (e *Endpoint) newExchange(w http.ResponseWriter, r *http.Request) *exchange
 
 // end ends the exchange, once its handler has said all.
 func (x *exchange) end() {
+	x.dropBody()
 	x.e.leave(x)
 	x.stop(nil)
 	x.arm()
-	if x.stream != nil {
+	if x.w.Header().Get("Connection") == "close" {
 		return // the connection ends as well, and its last bytes are written under this deadline
 	}
 	x.disarm()
@@ -102,6 +104,7 @@ const renewal = 64 << 10
 
 // send writes and hands on to the client all of p.
 func (x *exchange) send(p []byte) error {
+	x.dropBody()
 	defer x.disarm()
 	for len(p) > renewal {
 		x.arm()
@@ -121,11 +124,13 @@ func (x *exchange) send(p []byte) error {
 
 // answer sends a whole answer, without a body if message is nil.
 func (x *exchange) answer(status int, message []byte) error {
+	h := x.w.Header()
 	if message != nil {
-		h := x.w.Header()
 		h.Set("Content-Type", "application/json")
 		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Length", strconv.Itoa(len(message)))
+	}
+	if status != http.StatusNoContent {
+		h.Set("Content-Length", strconv.Itoa(len(message))) // else an empty body is sent in chunks, after the deadline
 	}
 	x.w.WriteHeader(status)
 	err := x.send(message)

@@ -120,6 +120,19 @@ func TestHTTPBodiesShareTheirMemory(t *testing.T) {
 	})
 }
 
+// A listen lasts, and some clients take their answer slowly: the bodies of their requests do not last as long.
+func TestHTTPAnswersHoldNoBody(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		long := func(body string) string { return body + strings.Repeat(" ", int(w.e.opts.MaxBody)-len(body)) }
+		for range w.e.size / w.e.opts.MaxBody {
+			w.stream(http.MethodPost, long(listenTo("1", onlyA)))
+			w.rawPost("HTTP/1.1", long(read("2", a)))
+			synctest.Wait()
+		}
+		w.post(long(read("3", a))).want(t, http.StatusOK)
+	})
+}
+
 // Also who is refused before the body is looked at does not keep the server waiting for it.
 func TestHTTPBodiesMustComeInTime(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, w *web) {
@@ -172,7 +185,19 @@ func TestHTTPKeepsStreamsAlive(t *testing.T) {
 
 // Work has no limit in time, and an answer has its own.
 func TestHTTPWorkMayTakeLong(t *testing.T) {
-	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+	for name, protocols := range map[string]*http.Protocols{"HTTP/1": new(http.Protocols), "HTTP/2": onlyHTTP2()} {
+		t.Run(name, func(t *testing.T) { workTakesLong(t, protocols) })
+	}
+}
+
+func onlyHTTP2() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+func workTakesLong(t *testing.T, protocols *http.Protocols) {
+	inBubbleSpeaking(t, protocols, nil, nil, func(t *testing.T, w *web) {
 		gate := make(chan struct{})
 		w.cat.block[a] = gate
 		blocked := make(chan reply)
@@ -189,9 +214,7 @@ func TestHTTPWorkMayTakeLong(t *testing.T) {
 // Over HTTP/2 a deadline ends a stream even if nothing is written, and a client that reads nothing holds up no other stream
 // of its connection.
 func TestHTTP2StreamsLiveLong(t *testing.T) {
-	both := new(http.Protocols)
-	both.SetUnencryptedHTTP2(true)
-	inBubbleSpeaking(t, both, nil, &HTTPOptions{Keepalive: time.Hour}, func(t *testing.T, w *web) {
+	inBubbleSpeaking(t, onlyHTTP2(), nil, &HTTPOptions{Keepalive: time.Hour}, func(t *testing.T, w *web) {
 		s, stalled := w.listen("1", onlyA), w.listen("2", onlyB)
 		long := w.open("2025-11-25")
 		legacy := w.get(long)

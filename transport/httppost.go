@@ -13,14 +13,11 @@ func (x *exchange) post() {
 		x.refuse(jsonrpc.ID{}, err, true)
 		return
 	}
-	body, release, err := x.readBody()
+	body, err := x.readBody()
 	if err != nil {
-		id := leadingID(body)
-		release()
-		x.refuse(id, err, true)
+		x.refuse(leadingID(body), err, true)
 		return
 	}
-	defer release()
 	switch {
 	case jsonrpc.IsBatch(body):
 		x.batch(body)

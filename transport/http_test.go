@@ -206,6 +206,13 @@ func TestHTTPOrderOfChecks(t *testing.T) {
 	w.ask(http.MethodDelete, "", headerSession, session, "Authorization", ann).want(t, http.StatusNoContent)
 }
 
+func TestHTTPAcceptanceHasNoBody(t *testing.T) {
+	w := startWeb(t, nil, nil)
+	if res := w.rawPost("HTTP/1.1", cancel("1")).response(); res.StatusCode != http.StatusAccepted || res.ContentLength != 0 || res.TransferEncoding != nil {
+		t.Errorf("status %d, length %d, encoding %q", res.StatusCode, res.ContentLength, res.TransferEncoding)
+	}
+}
+
 func TestHTTPNotificationsAreAccepted(t *testing.T) {
 	w := startWeb(t, nil, nil)
 	session := w.open("2025-11-25")

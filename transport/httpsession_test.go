@@ -120,6 +120,22 @@ func TestHTTPWhatAStalledGetWasToldIsToldAgain(t *testing.T) {
 	})
 }
 
+// What the server says to a client that was replaced twice over has a deadline too.
+func TestHTTPAReplacedGetThatIsNotTakenEnds(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, w *web) {
+		id := w.open("2025-11-25")
+		var gets []*rawConn
+		for range 3 {
+			gets = append(gets, w.raw("GET /mcp HTTP/1.1\nHost: 127.0.0.1\nMcp-Session-Id: "+id, ""))
+			synctest.Wait()
+		}
+		after(w.e.opts.WriteTimeout)
+		if n, err := gets[1].Read(make([]byte, 1)); err == nil {
+			t.Errorf("%d bytes are still to be had", n)
+		}
+	})
+}
+
 func TestHTTPDeleteEndsASession(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, w *web) {
 		id := w.open("2025-11-25")

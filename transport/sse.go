@@ -65,6 +65,10 @@ func (x *exchange) pump(stream *listen.Stream, wake bell, rest []byte) (unsent [
 			*frame, next, over = appendEvents(*frame, stream)
 		}
 	}
+	if len(*frame) == 0 {
+		recycle(frame)
+		return nil
+	}
 	return *frame
 }
 

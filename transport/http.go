@@ -69,7 +69,8 @@ type Endpoint struct {
 }
 
 // Handler makes an endpoint. A nil opts means the defaults. It is an [http.Handler] for HTTP/1 and HTTP/2. The
-// http.Server should have no WriteTimeout and no ReadTimeout: both are renewed here, for as long as a stream is open.
+// http.Server should have no WriteTimeout and no ReadTimeout: both are renewed here, for as long as a stream is open. For
+// HTTP/2 it should have a WriteByteTimeout: what ends a stream waits as long as its connection takes nothing.
 func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if opts == nil {
 		opts = &HTTPOptions{}

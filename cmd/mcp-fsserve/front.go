@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/transport"
 )
@@ -18,6 +19,8 @@ type front struct {
 	guard    *transport.Guard
 	tls      *tls.Config // nil: plain HTTP
 	url      string      // of the endpoint
+
+	writeTimeout time.Duration // after which a connection is closed that takes nothing
 }
 
 // front begins to listen, after everything that can be wrong with the flags has been found. It is nil if stdio is served.
@@ -52,7 +55,7 @@ func (w *web) open(log *slog.Logger) (*front, error) {
 	if err != nil {
 		return nil, w.explainListen(err)
 	}
-	return &front{listener, guard, config, w.url(listener.Addr(), config != nil)}, nil
+	return &front{listener, guard, config, w.url(listener.Addr(), config != nil), w.writeTimeout}, nil
 }
 
 // exposure refuses to let other machines in without anybody having said so.

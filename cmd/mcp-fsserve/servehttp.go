@@ -28,6 +28,8 @@ const (
 // serveHTTP answers what comes in at f until ctx ends or the listener fails.
 func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log *slog.Logger) error {
 	server := &http.Server{
+		// A stream has its deadlines, but is ended by a frame, which waits for ever on a connection that takes nothing.
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: f.writeTimeout},
 		Handler:           endpoint,
 		TLSConfig:         f.tls,
 		ReadHeaderTimeout: headerTimeout,

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -61,6 +62,11 @@ func (p *pipes) dial(t *testing.T, method string, params map[string]any) net.Con
 // serveInBubble serves a directory over p until ctx ends, and returns what tells when it has.
 func serveInBubble(t *testing.T, ctx context.Context, dir string, p *pipes, log *slog.Logger) (ended chan error) {
 	t.Helper()
+	return serveFrontInBubble(t, ctx, dir, &front{listener: p}, log)
+}
+
+func serveFrontInBubble(t *testing.T, ctx context.Context, dir string, f *front, log *slog.Logger) (ended chan error) {
+	t.Helper()
 	cfg := serving(dir)
 	cfg.web.addr = "127.0.0.1:80"
 	cfg.base = ""
@@ -70,7 +76,7 @@ func serveInBubble(t *testing.T, ctx context.Context, dir string, p *pipes, log 
 	endpoint := transport.NewServer(cfg.catalogue(roots), hub, nil).Handler(cfg.web.options(nil, log))
 	ended = make(chan error, 1)
 	go func() {
-		err := serveHTTP(ctx, &front{listener: p}, endpoint, log)
+		err := serveHTTP(ctx, f, endpoint, log)
 		closeAll(roots)
 		ended <- err
 	}()
@@ -141,6 +147,67 @@ func TestWebCompletesListensBeforeItEnds(t *testing.T) {
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("it took %v although nobody held it up", took)
 		}
+	})
+}
+
+// deafConn is a connection that reads nothing from some time on.
+type deafConn struct {
+	net.Conn
+	from   chan struct{} // closed at that time
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (d *deafConn) Read(p []byte) (int, error) {
+	select {
+	case <-d.from:
+		<-d.closed
+		return 0, net.ErrClosed
+	default:
+		return d.Conn.Read(p)
+	}
+}
+
+func (d *deafConn) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return d.Conn.Close()
+}
+
+// TestWebGivesUpDeafHTTP2Clients has one that reads nothing from its connection, so that no stream of it can be ended.
+func TestWebGivesUpDeafHTTP2Clients(t *testing.T) {
+	dir := docsTree(t)
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	must(t, writeCertificate(cert, key))
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	must(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		p := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
+		f := &front{listener: p, tls: &tls.Config{Certificates: []tls.Certificate{pair}}, writeTimeout: 30 * time.Second}
+		ended := serveFrontInBubble(t, ctx, dir, f, slog.New(slog.DiscardHandler))
+		client, server := net.Pipe()
+		p.accepted <- server
+		conn := &deafConn{Conn: client, from: make(chan struct{}), closed: make(chan struct{})}
+		transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
+		message, h := modern("1", "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+		r, err := http.NewRequest(http.MethodPost, "https://localhost/mcp", strings.NewReader(message))
+		must(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		for name, value := range h {
+			r.Header.Set(name, value)
+		}
+		answer, err := transport.RoundTrip(r)
+		must(t, err)
+		defer answer.Body.Close()
+		close(conn.from)
+		time.Sleep(time.Minute) // a comment, and more than it may take
+		if _, err := client.Write([]byte("x")); err == nil {
+			t.Error("the connection is still open")
+		}
+		conn.Close()
+		stop()
+		<-ended
 	})
 }
 

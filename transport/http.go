@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -103,6 +104,7 @@ func positive[T int | int64 | time.Duration](v, otherwise T) T {
 
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer e.report()
 	x := e.newExchange(w, r)
 	defer x.end()
 	if !e.admit(x) {
@@ -126,6 +128,15 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.answer(http.StatusNoContent, nil)
 	default:
 		x.refuseMethod(allMethods)
+	}
+}
+
+// report tells of a fault of the program, which an http.Server survives and tells of among what clients do wrong. The
+// answer is broken off.
+func (e *Endpoint) report() {
+	if fault := recover(); fault != nil {
+		e.log.Error("request failed by a fault of this program", "fault", fault, "stack", string(debug.Stack()))
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -204,6 +205,29 @@ func TestHTTPOrderOfChecks(t *testing.T) {
 	w.in(session, legacy("1", "ping", ""), "Authorization", bob).want(t, http.StatusNotFound)
 	w.ask(http.MethodDelete, "", headerSession, session, "Authorization", bob).want(t, http.StatusNotFound)
 	w.ask(http.MethodDelete, "", headerSession, session, "Authorization", ann).want(t, http.StatusNoContent)
+}
+
+// faulty is an answer that nobody can write.
+type faulty struct{ http.ResponseWriter }
+
+func (faulty) Write([]byte) (int, error) { panic("out of order") }
+
+func TestHTTPFaultsOfTheProgramAreErrors(t *testing.T) {
+	var log strings.Builder
+	w := newWeb(t, listen.NewHub(nil), nil, &HTTPOptions{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))})
+	w.url = "http://127.0.0.1/mcp"
+	func() {
+		defer func() {
+			if fault := recover(); fault != http.ErrAbortHandler {
+				t.Errorf("the server learns of %v", fault)
+			}
+		}()
+		w.e.ServeHTTP(faulty{httptest.NewRecorder()}, w.request(t.Context(), http.MethodPost, read("1", a)))
+	}()
+	if said := log.String(); !strings.Contains(said, `fault="out of order"`) || !strings.Contains(said, "faulty.Write") {
+		t.Errorf("the log says %q", said)
+	}
+	w.untouched()
 }
 
 func TestHTTPAcceptanceHasNoBody(t *testing.T) {

@@ -16,7 +16,7 @@ type goSDK struct {
 	watched []string
 }
 
-func openGoSDK(ctx context.Context, version string, command []string, heard func(notice), log *slog.Logger) (client, error) {
+func openGoSDK(ctx context.Context, version string, at place, heard func(notice), log *slog.Logger) (client, error) {
 	c := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
 		Logger: log,
 		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {
@@ -26,12 +26,18 @@ func openGoSDK(ctx context.Context, version string, command []string, heard func
 			heard(notice{uri: r.Params.URI})
 		},
 	})
-	session, err := c.Connect(ctx, &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)},
-		&mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := c.Connect(ctx, goSDKCarrier(at), &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		return nil, err
 	}
 	return &goSDK{session: session}, nil
+}
+
+func goSDKCarrier(at place) mcp.Transport {
+	if at.url == "" {
+		return &mcp.CommandTransport{Command: exec.Command(at.command[0], at.command[1:]...)}
+	}
+	return &mcp.StreamableClientTransport{Endpoint: at.url, HTTPClient: at.client()}
 }
 
 func (c *goSDK) version() string { return c.session.InitializeResult().ProtocolVersion }

@@ -79,19 +79,26 @@ func only[T any](all []T) (T, error) {
 	return all[0], nil
 }
 
-// open connects a client library that speaks version to a server that command starts. It may go on calling heard, and
-// logging what it thinks is wrong, until the client is closed.
-type open func(ctx context.Context, version string, command []string, heard func(notice), log *slog.Logger) (client, error)
+// open connects a client library that speaks version to the server at a place. It may go on calling heard, and logging what
+// it thinks is wrong, until the client is closed.
+type open func(ctx context.Context, version string, at place, heard func(notice), log *slog.Logger) (client, error)
+
+var (
+	clients  = map[string]open{"go-sdk": openGoSDK, "mcp-go": openMCPGo}
+	versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+)
 
 func TestClients(t *testing.T) {
-	for name, open := range map[string]open{"go-sdk": openGoSDK, "mcp-go": openMCPGo} {
-		for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
-			t.Run(name+"/"+version, func(t *testing.T) {
-				t.Parallel()
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				defer cancel()
-				walk(ctx, t, open, version)
-			})
+	for carrier, serve := range map[string]serve{"stdio": serveStdio, "http": serveHTTP} {
+		for name, open := range clients {
+			for _, version := range versions {
+				t.Run(carrier+"/"+name+"/"+version, func(t *testing.T) {
+					t.Parallel()
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					walk(ctx, t, serve, open, version)
+				})
+			}
 		}
 	}
 }

@@ -21,9 +21,12 @@ type mcpGo struct {
 	stop    func() // ends the listen, if one is open
 }
 
-func openMCPGo(ctx context.Context, version string, command []string, heard func(notice), log *slog.Logger) (client, error) {
-	stdio := transport.NewStdioWithOptions(command[0], nil, command[1:], transport.WithCommandLogger(log))
-	c := &mcpGo{Client: library.NewClient(stdio), log: log, stop: func() {}}
+func openMCPGo(ctx context.Context, version string, at place, heard func(notice), log *slog.Logger) (client, error) {
+	carrier, err := mcpGoCarrier(version, at, log)
+	if err != nil {
+		return nil, err
+	}
+	c := &mcpGo{Client: library.NewClient(carrier), log: log, stop: func() {}}
 	c.OnNotification(func(n mcp.JSONRPCNotification) {
 		switch n.Method {
 		case "notifications/resources/list_changed":
@@ -44,6 +47,19 @@ func openMCPGo(ctx context.Context, version string, command []string, heard func
 	}
 	// What is on the list is told without asking before the 2026-07-28 revision.
 	return c, c.watch(ctx)
+}
+
+func mcpGoCarrier(version string, at place, log *slog.Logger) (transport.Interface, error) {
+	if at.url == "" {
+		return transport.NewStdioWithOptions(at.command[0], nil, at.command[1:], transport.WithCommandLogger(log)), nil
+	}
+	// The header is not left to WithHTTPHeaders, which does not send it when it ends a session.
+	options := []transport.StreamableHTTPCOption{transport.WithHTTPLogger(log), transport.WithHTTPBasicClient(at.client())}
+	if !mcp.IsModernProtocol(version) {
+		//lint:ignore SA1019 the older revisions have no other way
+		options = append(options, transport.WithContinuousListening())
+	}
+	return transport.NewStreamableHTTP(at.url, options...)
 }
 
 func (c *mcpGo) version() string { return c.ProtocolVersion() }

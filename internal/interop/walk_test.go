@@ -26,12 +26,13 @@ type walker struct {
 	seen int               // how many of heard the walk has taken in
 }
 
-func walk(ctx context.Context, t *testing.T, open open, version string) {
+func walk(ctx context.Context, t *testing.T, serve serve, open open, version string) {
 	w := &walker{T: t, ctx: ctx, root: plant(t), wire: newWire(t)}
 	var wrong journal[string]
 	log := slog.New(slog.NewTextHandler(complaints{&wrong}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	at, leave := serve(t, w.root, w.wire)
 	var err error
-	w.client, err = open(ctx, version, []string{witness, w.wire.socket, program, w.root}, w.heard.add, log)
+	w.client, err = open(ctx, version, at, w.heard.add, log)
 	w.must(err)
 	t.Cleanup(func() { _ = w.client.close() }) // or the server would outlive a test that fails
 	if got := w.client.version(); got != version {
@@ -46,6 +47,7 @@ func walk(ctx context.Context, t *testing.T, open open, version string) {
 	narrowed := w.narrows()
 
 	w.must(w.client.close())
+	leave()
 	said := w.wire.checkEnd(ctx, t)
 	checkAnswers(t, said)
 	checkRefusals(t, version, said)
@@ -55,6 +57,7 @@ func walk(ctx context.Context, t *testing.T, open open, version string) {
 	} else {
 		checkLegacy(t, version, said)
 	}
+	checkStatuses(t, at, version, said)
 	w.checkSilence(said[narrowed:])
 	if all, _ := wrong.all(); len(all) > 0 {
 		t.Errorf("the client complained: %q", all)

@@ -12,10 +12,11 @@ import (
 	"testing"
 )
 
-// entry is what the witness says: a line that passed, or the end of the server.
+// entry is what the witness says: a line that passed, a status that came without one, or the end of the server.
 type entry struct {
 	From string `json:"from"`
 	Line string `json:"line"`
+	HTTP string `json:"http"`
 	Exit *int   `json:"exit"`
 
 	message // of a client or a server
@@ -51,7 +52,7 @@ type filter struct {
 }
 
 func (e *entry) isRequest() bool  { return e.From == "client" && e.Method != "" && e.ID != nil }
-func (e *entry) isResponse() bool { return e.From == "server" && e.Method == "" && e.Exit == nil }
+func (e *entry) isResponse() bool { return e.From == "server" && e.Method == "" && e.Line != "" }
 func (e *entry) isChange() bool {
 	return e.From == "server" &&
 		(e.Method == "notifications/resources/updated" || e.Method == "notifications/resources/list_changed")
@@ -105,7 +106,7 @@ func parse(t *testing.T, line []byte) entry {
 	if err := json.Unmarshal(line, &e); err != nil {
 		t.Errorf("the witness said %q: %v", line, err)
 	}
-	if e.Exit == nil && (e.From == "client" || e.From == "server") {
+	if e.Line != "" && (e.From == "client" || e.From == "server") {
 		if err := json.Unmarshal([]byte(e.Line), &e.message); err != nil {
 			t.Errorf("the %s wrote %q: %v", e.From, e.Line, err)
 		}

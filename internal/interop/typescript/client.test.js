@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Client } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 import { Tree, notes, pixel } from './tree.js'
-import { Wire, checkLegacy, checkModern, said, subscriptionOf } from './wire.js'
+import { Wire, cancelled, checkLegacy, checkModern, checkRefused, checkStatuses, said, subscriptionOf } from './wire.js'
 
 const modes = [
   { name: 'legacy', mode: 'legacy', version: '2025-11-25', processes: 1 },
@@ -15,28 +15,55 @@ const modes = [
   { name: 'pinned', mode: { pin: '2026-07-28' }, version: '2026-07-28', processes: 2 },
 ]
 
-// The time bounds a whole walk, which takes a second or two: nothing waits for it to pass.
-for (const { name, mode, version, processes } of modes) {
-  test(`client, ${name}`, { timeout: 120_000 }, async (t) => {
-    const walker = new Walker(await Tree.plant(t), await Wire.open(t))
-    t.after(() => walker.client.close()) // or the server would outlive a test that fails
-    await walker.connect(mode)
-    assert.equal(walker.client.getNegotiatedProtocolVersion(), version)
-    await walker.lists()
-    await walker.reads()
-    await walker.knowsTemplates()
-    await walker.hearsOfSaves()
-    await walker.hearsOfTheList()
-    const narrowed = await walker.narrows()
+const token = 'open-sesame'
+const carriers = {
+  stdio: (wire, root) => new StdioClientTransport({ ...wire.command(root), stderr: 'inherit' }),
+  http: async (wire, root) => overHTTP(await wire.serve(root, token), token),
+}
 
-    await walker.client.close()
-    await walker.wire.ended(processes)
-    assert.deepEqual(walker.wrong, [], 'errors that the client reports')
-    for (const probe of walker.wire.records.slice(0, -1)) {
-      assert.deepEqual(said(probe, 'client').map((message) => message.method), ['server/discover'])
-    }
-    walker.checkEnd(version, narrowed)
-  })
+function overHTTP(url, token) {
+  return new StreamableHTTPClientTransport(new URL(url), token && { authProvider: { token: async () => token } })
+}
+
+// The time bounds a whole walk, which takes a second or two: nothing waits for it to pass.
+for (const [carrier, carry] of Object.entries(carriers)) {
+  for (const { name, mode, version, processes } of modes) {
+    test(`client, ${name}, ${carrier}`, { timeout: 120_000 }, async (t) => {
+      const walker = new Walker(await Tree.plant(t), await Wire.open(t), mode)
+      t.after(() => walker.client.close()) // or the server would outlive a test that fails
+      await walker.client.connect(await carry(walker.wire, walker.tree.root))
+      assert.equal(walker.client.getNegotiatedProtocolVersion(), version)
+      await walker.lists()
+      await walker.reads()
+      await walker.knowsTemplates()
+      await walker.hearsOfSaves()
+      await walker.hearsOfTheList()
+      const narrowed = await walker.narrows()
+
+      await walker.close()
+      await walker.wire.ended(carrier === 'http' ? 1 : processes)
+      assert.deepEqual(walker.wrong, [], 'errors that the client reports')
+      for (const probe of walker.wire.records.slice(0, -1)) {
+        assert.deepEqual(said(probe, 'client').map((message) => message.method), ['server/discover'])
+      }
+      walker.checkEnd(version, narrowed)
+      checkStatuses(walker.wire.records.at(-1), carrier === 'http' && mode === 'legacy' ? ['DELETE 204'] : [])
+    })
+  }
+}
+
+for (const { name, mode } of modes) {
+  for (const [which, wrong] of [['no', undefined], ['a wrong', 'open-barley']]) {
+    test(`client, ${name}, ${which} token`, { timeout: 120_000 }, async (t) => {
+      const { client, wire, tree } = new Walker(await Tree.plant(t), await Wire.open(t), mode)
+      t.after(() => client.close())
+      const url = await wire.serve(tree.root, token)
+      await assert.rejects(client.connect(overHTTP(url, wrong)))
+      await client.close()
+      await wire.ended(1)
+      checkRefused(wire.records[0])
+    })
+  }
 }
 
 class Walker {
@@ -46,12 +73,10 @@ class Walker {
   #subscription // modern only
   #watched = []
 
-  constructor(tree, wire) {
+  // A walker has a client that is not connected yet.
+  constructor(tree, wire, mode) {
     this.tree = tree
     this.wire = wire
-  }
-
-  async connect(mode) {
     const tell = (notice) => {
       this.heard.push(notice)
       this.#hear()
@@ -70,7 +95,12 @@ class Walker {
     )
     this.client.onerror = (error) => this.wrong.push(error)
     this.client.setNotificationHandler('notifications/resources/updated', ({ params }) => tell(params.uri))
-    await this.client.connect(new StdioClientTransport({ ...this.wire.command(this.tree.root), stderr: 'inherit' }))
+  }
+
+  // close ends the session too, where there is one.
+  async close() {
+    await this.client.transport.terminateSession?.()
+    await this.client.close()
   }
 
   get modern() {
@@ -132,11 +162,20 @@ class Walker {
         assert.deepEqual(this.#subscription.honoredFilter.resourceSubscriptions, uris)
       }
       await previous?.close()
+      await this.wire.until((records) => this.listening(records.at(-1)) === (uris.length > 0 ? 1 : 0))
       return
     }
     for (const uri of this.#watched) await this.client.unsubscribeResource({ uri })
     for (const uri of uris) await this.client.subscribeResource({ uri })
     this.#watched = uris
+  }
+
+  // listening returns how many listens for URIs the client has asked for and not cancelled. Over HTTP a cancel is seen later
+  // than the end of close.
+  listening(record) {
+    const gone = cancelled(record)
+    const asked = said(record, 'client').filter((m) => m.params?.notifications?.resourceSubscriptions?.length > 0)
+    return asked.filter((message) => !gone.includes(message.id)).length
   }
 
   // hears waits for a notice. Another one before it is wrong.
@@ -179,7 +218,7 @@ class Walker {
     await this.wire.until((records) => {
       const record = records.at(-1)
       const read = said(record, 'client').find((m) => m.method === 'resources/read' && m.params.uri === other)
-      narrowed = record.findIndex((entry) => entry.from === 'server' && read && entry.message.id === read.id)
+      narrowed = record.findIndex((entry) => entry.from === 'server' && read && entry.message?.id === read.id)
       return narrowed >= 0
     })
     await this.tree.append('notes.md', 'unheard\n')
@@ -207,14 +246,14 @@ class Walker {
     assert.deepEqual(refused, [version === '2026-07-28' ? -32602 : -32002], 'the one read of what is not there')
     const lists = client.filter((message) => message.method === 'resources/list')
     assert.equal(lists.length, 3 * 6, 'three pages, for each list that was asked for or that the client fetched itself')
-    const cancelled = client.filter((m) => m.method === 'notifications/cancelled').map((m) => m.params.requestId)
-    for (const id of cancelled) {
+    const gone = cancelled(record)
+    for (const id of gone) {
       assert.deepEqual(server.filter((message) => message.id === id), [], 'a cancelled listen was answered')
     }
     const after = said(record.slice(narrowed), 'server')
     const updates = after.filter((message) => message.method === 'notifications/resources/updated')
     assert.deepEqual(updates.map((message) => message.params.uri), [this.uris.get('other.md')])
-    if (version === '2026-07-28') assert.equal(cancelled.includes(subscriptionOf(updates[0])), true, 'the second watch was cancelled later')
+    if (version === '2026-07-28') assert.equal(gone.includes(subscriptionOf(updates[0])), true, 'the second watch was cancelled later')
     assert.deepEqual(this.heard, [])
   }
 }

@@ -96,3 +96,18 @@ func TestWebUnreadAnswerCostsItsOwnConnectionOnly(t *testing.T) {
 	h.untilAsFew(before)
 	h.end(syscall.SIGTERM)
 }
+
+// TestWebUnreadAnswerLeavesMemoryForOthers: as long as the first client may take nothing, others read what is as large.
+func TestWebUnreadAnswerLeavesMemoryForOthers(t *testing.T) {
+	h := openHall(t, "mcp-fsserve", "--write-timeout", "10m")
+	large(t, h.dir)
+	client := h.unread()
+	for range 3 {
+		h.request(readRequest("large.md"))
+	}
+	if l := h.link(client); !l.open {
+		t.Errorf("the first client is given up: %+v", l)
+	}
+	hangUp(client, true)
+	h.end(syscall.SIGTERM)
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -180,6 +182,32 @@ func TestHTTPShutdownUnderLoad(t *testing.T) {
 	load.Wait()
 	close(stop)
 	publisher.Wait()
+}
+
+// Clients that hang up, in whatever way, leave nothing running, although the server goes on.
+func TestHTTPClientsThatLeaveTakeTheirGoroutines(t *testing.T) {
+	const clients = 200
+	w := startWeb(t, nil, nil)
+	before := runtime.NumGoroutine()
+	for wave := range 3 {
+		var all []*rawConn
+		for i := range clients {
+			c := w.rawPost("HTTP/1.1", listenTo(fmt.Sprint(i), onlyA))
+			c.response()
+			all = append(all, c)
+		}
+		if n := w.hub.Len(); n != clients {
+			t.Errorf("wave %d: %d streams", wave, n)
+		}
+		w.hub.Publish(listen.Change{Keys: []string{a}})
+		for i, c := range all {
+			if i%2 == 0 {
+				_ = c.Conn.(*net.TCPConn).SetLinger(0) // so that it is reset
+			}
+			c.Close()
+		}
+		until(t, "their streams and goroutines end", func() bool { return w.hub.Len() == 0 && runtime.NumGoroutine() <= before })
+	}
 }
 
 // A hundred clients that never read cost those that do nothing but what the kernel holds for them.

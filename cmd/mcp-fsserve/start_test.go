@@ -18,11 +18,7 @@ import (
 //
 //	go test ./cmd/mcp-fsserve -run '^$' -bench Start -benchtime 20x
 func BenchmarkStart(b *testing.B) {
-	program := filepath.Join(b.TempDir(), "mcp-fsserve")
-	build := exec.Command("go", "build", "-o", program, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	program := built(b)
 	large, small := b.TempDir(), b.TempDir()
 	for i := range 1000 {
 		makeFiles(b, filepath.Join(large, fmt.Sprintf("group-%02d", i/100), fmt.Sprintf("directory-%03d", i)), 100)
@@ -30,6 +26,16 @@ func BenchmarkStart(b *testing.B) {
 	makeFiles(b, small, 15)
 	b.Run("100000 files", func(b *testing.B) { benchmarkStart(b, program, large, 250) })
 	b.Run("15 files", func(b *testing.B) { benchmarkStart(b, program, small, 15) })
+}
+
+// built is the program as it is installed, whereas the tests start their own binary.
+func built(b *testing.B) (program string) {
+	program = filepath.Join(b.TempDir(), "mcp-fsserve")
+	build := exec.Command("go", "build", "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 func makeFiles(b *testing.B, dir string, n int) {
@@ -75,19 +81,23 @@ func report(b *testing.B, what string, took []time.Duration) {
 }
 
 // mostMemory is the most memory in bytes that was resident so far, 0 where there is no /proc.
-func mostMemory(b *testing.B, pid int) int {
+func mostMemory(t testing.TB, pid int) int { return processStatus(t, pid, "VmHWM") << 10 }
+
+// processStatus is a number that the kernel tells of a process, 0 where there is no /proc. Of memory it is in KiB.
+func processStatus(t testing.TB, pid int, field string) int {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if os.IsNotExist(err) {
 		return 0
 	}
-	must(b, err)
+	must(t, err)
 	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")))
-			must(b, err)
-			return kib << 10
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")))
+			must(t, err)
+			return n
 		}
 	}
-	b.Fatal("the kernel tells nothing of memory")
+	t.Fatalf("the kernel tells nothing of %s", field)
 	return 0
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // docsTree makes a directory called docs.
-func docsTree(t *testing.T) (dir string) {
+func docsTree(t testing.TB) (dir string) {
 	dir = filepath.Join(t.TempDir(), "docs")
 	must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o777))
 	must(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("one\n"), 0o666))

@@ -18,7 +18,7 @@ import (
 
 // webServer is the program serving HTTP in a process of its own.
 type webServer struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	url    string
 	stderr *output
@@ -28,11 +28,20 @@ type webServer struct {
 
 var listeningAt = regexp.MustCompile(`listening url=(\S+)`)
 
-// startWeb starts mcp-fsserve --http 127.0.0.1:0 and waits until it says where it is.
-func startWeb(t *testing.T, args ...string) *webServer {
+// startWeb starts mcp-fsserve --http 127.0.0.1:0 and waits until it watches.
+func startWeb(t testing.TB, args ...string) *webServer {
+	t.Helper()
+	s := startWebOf(t, "mcp-fsserve", append([]string{"--log-level", "debug"}, args...)...)
+	s.stderr.rewind() // it may have been watching before
+	s.said(watchingMessage)
+	return s
+}
+
+// startWebOf starts program, a path or a name on PATH, and waits until it says where it is.
+func startWebOf(t testing.TB, program string, args ...string) *webServer {
 	t.Helper()
 	s := &webServer{t: t, ended: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
-	s.cmd = exec.Command("mcp-fsserve", append([]string{"--http", "127.0.0.1:0", "--log-level", "debug"}, args...)...)
+	s.cmd = exec.Command(program, append([]string{"--http", "127.0.0.1:0"}, args...)...)
 	s.stderr = &output{}
 	s.stderr.changed = sync.NewCond(&s.stderr.mu)
 	s.cmd.Env = environment()
@@ -50,8 +59,6 @@ func startWeb(t *testing.T, args ...string) *webServer {
 	})
 	s.said(listeningAt.String())
 	s.url = listeningAt.FindStringSubmatch(s.stderr.text())[1]
-	s.stderr.rewind() // it may have been watching before
-	s.said(watchingMessage)
 	return s
 }
 
@@ -145,7 +152,7 @@ func (s *webServer) call(method string, params map[string]any, h headers) string
 
 // events are the messages of a stream.
 type events struct {
-	t     *testing.T
+	t     testing.TB
 	lines *bufio.Scanner
 	body  io.Closer
 }

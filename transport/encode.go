@@ -61,22 +61,31 @@ func appendTemplate(dst []byte, t *mcp.ResourceTemplate, version string) []byte 
 	return append(dst, '}')
 }
 
-// appendContents encodes an entry of the contents of resources/read, with exactly one of text and blob. The room that is
-// needed is made at once, with some for the rest of the message: a large one is copied neither to grow nor for its last
-// bytes. It ends with the error of ctx when that ends.
-func appendContents(ctx context.Context, dst []byte, c *mcp.Contents, rest int) ([]byte, error) {
+// encodedLen is the length of what a resource holds on the wire, as a string without its quotes. It ends with the error of ctx
+// when that ends.
+func encodedLen(ctx context.Context, c *mcp.Contents) (size int, err error) {
+	if !c.Text {
+		return base64.StdEncoding.EncodedLen(len(c.Data)), nil
+	}
+	for block := range slices.Chunk(c.Data, encodeBlock) {
+		size += jsonrpc.EscapedLen(block)
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// appendContents encodes an entry of the contents of resources/read, with exactly one of text and blob, whose encodedLen is
+// size. The room that is needed is made at once, with some for the rest of the message: a large one is copied neither to
+// grow nor for its last bytes. It ends with the error of ctx when that ends.
+func appendContents(ctx context.Context, dst []byte, c *mcp.Contents, size, rest int) ([]byte, error) {
 	dst = append(dst, `{"uri":`...)
 	dst = jsonrpc.AppendString(dst, c.URI)
 	dst = appendMember(dst, "mimeType", c.MIMEType)
-	name, size, encode := `,"blob":"`, base64.StdEncoding.EncodedLen(len(c.Data)), base64.StdEncoding.AppendEncode
+	name, encode := `,"blob":"`, base64.StdEncoding.AppendEncode
 	if c.Text {
-		name, size, encode = `,"text":"`, 0, jsonrpc.AppendEscaped
-		for block := range slices.Chunk(c.Data, encodeBlock) {
-			size += jsonrpc.EscapedLen(block)
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-		}
+		name, encode = `,"text":"`, jsonrpc.AppendEscaped
 	}
 	dst = slices.Grow(dst, len(name)+size+len(`"}`)+rest)
 	dst = append(dst, name...)

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -223,9 +224,10 @@ func TestRequestsBeyondTheLimitWaitAndNoneIsLost(t *testing.T) {
 
 func TestLimitOfMemoryOfReads(t *testing.T) {
 	const size, reads = mcp.SmallRead + 1, 3
-	limit := int64(reads * (perByte*size + perRead))
+	limit := int64(reads * (size*usual/3 + perRead))
 	for beyond, want := range map[int64]int{0: reads, -1: reads - 1} {
 		serveWith(t, &Options{MaxReadMemory: limit + beyond}, withControl(size), func(t *testing.T, c *client) {
+			c.cat.contents[control] = mcp.Contents{Data: bytes.Repeat([]byte("a"), size), Text: true}
 			c.cat.contents["test://top/small"] = mcp.Contents{Data: make([]byte, mcp.SmallRead), Text: true}
 			c.cat.takes = time.Hour
 			for i := range reads {

@@ -15,8 +15,9 @@ type memory struct {
 }
 
 const (
-	// perByte is what a byte of a file takes at worst: itself, and six bytes of JSON for a control character.
-	perByte = 7
+	// usual and worst are how many thirds of a byte each byte of a file takes: itself and its base64, or as a text of which
+	// few characters are escaped; at worst itself, and six bytes of JSON for a control character.
+	usual, worst = 7, 21
 	// perRead is what a read takes besides.
 	perRead = 4 << 10
 )
@@ -29,18 +30,26 @@ type share struct {
 	of   *memory
 	wait func(acquire func()) // runs acquire, which blocks
 	held int64                // bytes
+
+	// dense is set once the content was found to take more than is usual. To reserve for the worst at once would let one
+	// answer that is not taken keep the next large read waiting: 16 MiB may take 112, and hardly ever do.
+	dense bool
 }
 
-// reserve takes the memory that a read of so many bytes needs at worst, instead of what was held before, and waits for
-// it. The error is that of ctx.
+// reserve takes the memory that a read of so many bytes needs, instead of what was held before, and waits for it. The error
+// is that of ctx.
 func (h *share) reserve(ctx context.Context, size int64) error {
 	h.release()
 	if size <= mcp.SmallRead {
 		return nil
 	}
+	thirds := int64(usual)
+	if h.dense {
+		thirds = worst
+	}
 	n := h.of.size
-	if size < (n-perRead)/perByte {
-		n = perByte*size + perRead
+	if size < (n-perRead)/thirds*3 {
+		n = size*thirds/3 + perRead
 	}
 	if !h.of.free.TryAcquire(n) {
 		var err error
@@ -51,6 +60,16 @@ func (h *share) reserve(ctx context.Context, size int64) error {
 	}
 	h.held = n
 	return nil
+}
+
+// suffices reports whether what is held does for an answer of so many bytes to content of so many. If not, the content is to
+// be let go of and read again: who waits for memory holds none.
+func (h *share) suffices(content, answer int) bool {
+	if h.held == 0 || h.held == h.of.size || h.dense || int64(content)+int64(answer) <= h.held {
+		return true
+	}
+	h.dense = true
+	return false
 }
 
 // shrink gives back all but so many bytes.

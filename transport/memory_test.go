@@ -48,8 +48,8 @@ func (f *inflight) held() (n int64) {
 }
 
 func TestReadsKeepWithinTheBudget(t *testing.T) {
-	const size, n = 80 << 10, 12
-	opts := &Options{MaxReadMemory: 5 << 19} // four before they are encoded, five after
+	const size, n = 80 << 10, 24
+	opts := &Options{MaxReadMemory: 5 << 19} // 13 before it is known how long they are, then four, five once they are encoded
 	serveWith(t, opts, withControl(size), func(t *testing.T, c *client) {
 		stall := make(chan struct{})
 		c.out.setStall(stall)
@@ -62,7 +62,7 @@ func TestReadsKeepWithinTheBudget(t *testing.T) {
 		if grown := liveBytes() - before; grown > 5<<19+1<<20 {
 			t.Errorf("%d bytes are taken", grown)
 		}
-		if c.cat.atOnce() > 4 {
+		if c.cat.atOnce() > 13 {
 			t.Errorf("%d reads at a time", c.cat.atOnce())
 		}
 		c.out.setStall(nil)
@@ -203,8 +203,11 @@ func TestLargeReadRunsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if h.held != 7<<20+perRead {
+		if h.held != 7<<20/3+perRead {
 			t.Errorf("holds %d", h.held)
+		}
+		if h.suffices(1<<20, 2<<20) || h.reserve(t.Context(), 1<<20) != nil || h.held != 7<<20+perRead || !h.suffices(1<<20, 6<<20) {
+			t.Errorf("holds %d for what takes more than is usual", h.held)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
@@ -246,7 +249,7 @@ func TestLargeAnswersAreAllocatedOnce(t *testing.T) {
 func TestEncodingHeedsItsContext(t *testing.T) {
 	for _, text := range []bool{false, true} {
 		c := mcp.Contents{Data: make([]byte, 4<<20), Text: text}
-		_, err := appendContents(canceled(), nil, &c, 0)
+		_, err := appendContents(canceled(), nil, &c, 0, 0)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("text %v: %v", text, err)
 		}

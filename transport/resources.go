@@ -68,13 +68,25 @@ func (s *Server) readResource(ctx context.Context, r *request, dst []byte) ([]by
 	if r.memory != nil {
 		reserve = r.memory.reserve
 	}
-	c, err := s.cat.Read(ctx, uri, reserve)
-	if err != nil {
-		return nil, err
+	var (
+		c    mcp.Contents
+		size int
+	)
+	for {
+		if c, err = s.cat.Read(ctx, uri, reserve); err != nil {
+			return nil, err
+		}
+		if size, err = encodedLen(ctx, &c); err != nil {
+			return nil, err
+		}
+		if r.memory == nil || r.memory.suffices(len(c.Data), size) {
+			break
+		}
+		c = mcp.Contents{}
 	}
 	dst = append(s.openResult(dst, r), `"contents":[`...)
 	// After the contents come the ends of their array, the result and the message, and a newline.
-	if dst, err = appendContents(ctx, dst, &c, len("]}}\n")+len(s.wire.tail)); err != nil {
+	if dst, err = appendContents(ctx, dst, &c, size, len("]}}\n")+len(s.wire.tail)); err != nil {
 		return nil, err
 	}
 	dst = s.closeResult(append(dst, ']'), r)

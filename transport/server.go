@@ -45,9 +45,7 @@ type Options struct {
 	// MaxInFlight is how many requests of one pipe are worked on at a time. The default is 64.
 	MaxInFlight int
 	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, from before a file is read until its
-	// answer is written. Later ones wait. One that needs more than all of it runs alone. The default is 256 MiB, which holds
-	// two reads of 16 MiB at their worst, 112 MiB each: with less, one answer that its client does not take would keep all
-	// others waiting.
+	// answer is written. Later ones wait. One that needs more than all of it runs alone. The default is 64 MiB.
 	MaxReadMemory int64
 	// Logger receives the causes of internal errors, which clients never see. The default discards them.
 	Logger *slog.Logger
@@ -83,7 +81,7 @@ func NewServer(cat Catalogue, hub *listen.Hub, opts *Options) *Server {
 		o.MaxInFlight = 64
 	}
 	if o.MaxReadMemory <= 0 {
-		o.MaxReadMemory = 256 << 20
+		o.MaxReadMemory = 64 << 20
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

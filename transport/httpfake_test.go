@@ -197,6 +197,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
+	last   bool // on its connection
 }
 
 // headersOf are the headers of a POST as clients send them: those of a modern request repeat its body.
@@ -271,7 +272,7 @@ func (w *web) do(r *http.Request) reply {
 	if err != nil {
 		w.t.Errorf("read answer: %v", err)
 	}
-	return reply{res.StatusCode, res.Header, string(data)}
+	return reply{res.StatusCode, res.Header, string(data), res.Close}
 }
 
 func (w *web) post(body string, more ...string) reply {

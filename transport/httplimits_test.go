@@ -22,6 +22,9 @@ func (r reply) wantBusy(t *testing.T, id string) {
 	if r.header.Get("Retry-After") != retryAfter {
 		t.Error("no Retry-After")
 	}
+	if !r.last {
+		t.Error("the connection is kept")
+	}
 }
 
 func TestHTTPRequestsBeyondTheLimitAreRefused(t *testing.T) {
@@ -59,6 +62,43 @@ func TestHTTPListensBeyondTheLimitAreRefused(t *testing.T) {
 		w.listen("5", onlyA)
 		w.ask(http.MethodDelete, "", headerSession, session).want(t, http.StatusNoContent)
 		w.open("2025-11-25")
+	})
+}
+
+// Who is refused keeps no descriptor, and loses no stream of the same connection.
+func TestHTTPRefusedClientsKeepNoConnection(t *testing.T) {
+	opts := &HTTPOptions{MaxListensPerClient: 1}
+	t.Run("HTTP/1", func(t *testing.T) {
+		inBubble(t, nil, opts, func(t *testing.T, w *web) {
+			s := w.listen("1", onlyA)
+			for _, body := range []string{listenTo("2", onlyA), initialize("3", "2025-11-25")} {
+				c := w.rawPost("HTTP/1.1", body)
+				if res := c.response(); res.StatusCode != http.StatusServiceUnavailable {
+					t.Errorf("status %d", res.StatusCode)
+				} else if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					t.Error(err)
+				}
+				after(time.Second) // net/http waits half of that
+				if _, err := c.Write([]byte("P")); err == nil {
+					t.Errorf("the connection is open after the refusal of %s", body)
+				}
+			}
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			s.raw(updated("1", a))
+		})
+	})
+	t.Run("HTTP/2", func(t *testing.T) {
+		inBubbleSpeaking(t, onlyHTTP2(), nil, opts, func(t *testing.T, w *web) {
+			s := w.listen("1", onlyA)
+			for range 3 {
+				w.post(listenTo("2", onlyA)).wantError(t, http.StatusServiceUnavailable, "2", -32603, "later")
+			}
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			s.raw(updated("1", a))
+			if n := w.dials.Load(); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
 	})
 }
 

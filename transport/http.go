@@ -54,7 +54,7 @@ type Endpoint struct {
 	opts HTTPOptions
 	log  *slog.Logger
 
-	bodies  *semaphore.Weighted // bytes of requests that are not small
+	bodies  *bodyRoom
 	batches *semaphore.Weighted // bytes of answers to batches
 	size    int64               // bytes, of each of the two
 
@@ -87,10 +87,10 @@ func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if o.Logger == nil {
 		o.Logger = s.log
 	}
-	size := max(64<<20, o.MaxBody)
+	size := max(64<<20, 5*o.MaxBody) // a quarter holds the longest body, and a byte to see its end
 	return &Endpoint{
 		s: s, opts: o, log: o.Logger,
-		bodies: semaphore.NewWeighted(size), batches: semaphore.NewWeighted(size), size: size,
+		bodies: newBodyRoom(size), batches: semaphore.NewWeighted(size), size: size,
 		exchanges: map[*exchange]struct{}{}, listens: map[string]int{}, sessions: map[string]*httpSession{},
 	}
 }

@@ -102,11 +102,10 @@ func (w *web) untouched() {
 	if e.working != 0 || len(e.exchanges) != 0 || len(e.listens) != 0 || len(e.sessions) != 0 {
 		w.t.Errorf("left: %d working, %d exchanges, listens %v, %d sessions", e.working, len(e.exchanges), e.listens, len(e.sessions))
 	}
-	if !e.bodies.TryAcquire(e.size) || !e.batches.TryAcquire(e.size) || !w.s.mem.free.TryAcquire(w.s.mem.size) {
+	if e.bodies.used != 0 || len(e.bodies.held) != 0 || !e.batches.TryAcquire(e.size) || !w.s.mem.free.TryAcquire(w.s.mem.size) {
 		w.t.Error("memory is not given back")
 		return
 	}
-	e.bodies.Release(e.size)
 	e.batches.Release(e.size)
 	w.s.mem.free.Release(w.s.mem.size)
 }

@@ -35,7 +35,9 @@ func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log 
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of what clients do wrong
+		// Its answer to OPTIONS * would say to everybody, and every web page, that somebody is here.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of what clients do wrong
 	}
 	served := make(chan error, 1)
 	go func() { served <- f.serve(server) }()

@@ -71,7 +71,9 @@ type Endpoint struct {
 
 // Handler makes an endpoint. A nil opts means the defaults. It is an [http.Handler] for HTTP/1 and HTTP/2. The
 // http.Server should have no WriteTimeout and no ReadTimeout: both are renewed here, for as long as a stream is open. For
-// HTTP/2 it should have a WriteByteTimeout: what ends a stream waits as long as its connection takes nothing.
+// HTTP/2 it should have a WriteByteTimeout: what ends a stream waits as long as its connection takes nothing. It should also have
+// as many MaxConcurrentStreams as a client may have listens, and requests besides: the next one waits and is not refused.
+// OPTIONS * is looked at here only with DisableGeneralOptionsHandler.
 func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if opts == nil {
 		opts = &HTTPOptions{}

@@ -29,7 +29,7 @@ const (
 func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log *slog.Logger) error {
 	server := &http.Server{
 		// A stream has its deadlines, but is ended by a frame, which waits for ever on a connection that takes nothing.
-		HTTP2:             &http.HTTP2Config{WriteByteTimeout: f.writeTimeout},
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: f.writeTimeout, MaxConcurrentStreams: f.streams},
 		Handler:           endpoint,
 		TLSConfig:         f.tls,
 		ReadHeaderTimeout: headerTimeout,

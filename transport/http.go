@@ -54,7 +54,7 @@ type Endpoint struct {
 	opts HTTPOptions
 	log  *slog.Logger
 
-	bodies  *semaphore.Weighted // bytes of requests that are not small
+	bodies  *bodyRoom
 	batches *semaphore.Weighted // bytes of answers to batches
 	size    int64               // bytes, of each of the two
 
@@ -71,7 +71,9 @@ type Endpoint struct {
 
 // Handler makes an endpoint. A nil opts means the defaults. It is an [http.Handler] for HTTP/1 and HTTP/2. The
 // http.Server should have no WriteTimeout and no ReadTimeout: both are renewed here, for as long as a stream is open. For
-// HTTP/2 it should have a WriteByteTimeout: what ends a stream waits as long as its connection takes nothing.
+// HTTP/2 it should have a WriteByteTimeout: what ends a stream waits as long as its connection takes nothing. It should also have
+// as many MaxConcurrentStreams as a client may have listens, and requests besides: the next one waits and is not refused.
+// OPTIONS * is looked at here only with DisableGeneralOptionsHandler.
 func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if opts == nil {
 		opts = &HTTPOptions{}
@@ -87,10 +89,10 @@ func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if o.Logger == nil {
 		o.Logger = s.log
 	}
-	size := max(64<<20, o.MaxBody)
+	size := max(64<<20, 5*o.MaxBody) // a quarter holds the longest body, and a byte to see its end
 	return &Endpoint{
 		s: s, opts: o, log: o.Logger,
-		bodies: semaphore.NewWeighted(size), batches: semaphore.NewWeighted(size), size: size,
+		bodies: newBodyRoom(size), batches: semaphore.NewWeighted(size), size: size,
 		exchanges: map[*exchange]struct{}{}, listens: map[string]int{}, sessions: map[string]*httpSession{},
 	}
 }

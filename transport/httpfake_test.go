@@ -102,11 +102,10 @@ func (w *web) untouched() {
 	if e.working != 0 || len(e.exchanges) != 0 || len(e.listens) != 0 || len(e.sessions) != 0 {
 		w.t.Errorf("left: %d working, %d exchanges, listens %v, %d sessions", e.working, len(e.exchanges), e.listens, len(e.sessions))
 	}
-	if !e.bodies.TryAcquire(e.size) || !e.batches.TryAcquire(e.size) || !w.s.mem.free.TryAcquire(w.s.mem.size) {
+	if e.bodies.used != 0 || len(e.bodies.held) != 0 || !e.batches.TryAcquire(e.size) || !w.s.mem.free.TryAcquire(w.s.mem.size) {
 		w.t.Error("memory is not given back")
 		return
 	}
-	e.bodies.Release(e.size)
 	e.batches.Release(e.size)
 	w.s.mem.free.Release(w.s.mem.size)
 }
@@ -197,6 +196,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
+	last   bool // on its connection
 }
 
 // headersOf are the headers of a POST as clients send them: those of a modern request repeat its body.
@@ -271,7 +271,7 @@ func (w *web) do(r *http.Request) reply {
 	if err != nil {
 		w.t.Errorf("read answer: %v", err)
 	}
-	return reply{res.StatusCode, res.Header, string(data)}
+	return reply{res.StatusCode, res.Header, string(data), res.Close}
 }
 
 func (w *web) post(body string, more ...string) reply {

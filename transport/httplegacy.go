@@ -87,6 +87,7 @@ func (s *httpSession) notice(m *jsonrpc.Message) {
 // batch takes an array of messages: "the Server should respond with an Array" (JSON-RPC 2.0, section 6), which is one message
 // and waits for all. So they are served one after the other.
 func (x *exchange) batch(body []byte) {
+	modern := isModernHeader(x.r.Header) // which says of no session and no revision that it is wrong, only that it has no batches
 	session, err := x.session()
 	if session != nil {
 		defer session.leave()
@@ -96,10 +97,10 @@ func (x *exchange) batch(body []byte) {
 	}
 	items, failure := jsonrpc.Batch(body)
 	switch {
-	case err != nil:
+	case err != nil && !modern:
 	case failure != nil:
 		err = &statusError{http.StatusBadRequest, failure}
-	case session == nil || !session.batches():
+	case modern || session == nil || !session.batches():
 		err = &statusError{http.StatusBadRequest, errOnlyIn20250326}
 	case !accepts(x.r, typeJSON):
 		err = errNotAcceptable(typeJSON)

@@ -22,6 +22,9 @@ func (r reply) wantBusy(t *testing.T, id string) {
 	if r.header.Get("Retry-After") != retryAfter {
 		t.Error("no Retry-After")
 	}
+	if !r.last {
+		t.Error("the connection is kept")
+	}
 }
 
 func TestHTTPRequestsBeyondTheLimitAreRefused(t *testing.T) {
@@ -62,6 +65,43 @@ func TestHTTPListensBeyondTheLimitAreRefused(t *testing.T) {
 	})
 }
 
+// Who is refused keeps no descriptor, and loses no stream of the same connection.
+func TestHTTPRefusedClientsKeepNoConnection(t *testing.T) {
+	opts := &HTTPOptions{MaxListensPerClient: 1}
+	t.Run("HTTP/1", func(t *testing.T) {
+		inBubble(t, nil, opts, func(t *testing.T, w *web) {
+			s := w.listen("1", onlyA)
+			for _, body := range []string{listenTo("2", onlyA), initialize("3", "2025-11-25")} {
+				c := w.rawPost("HTTP/1.1", body)
+				if res := c.response(); res.StatusCode != http.StatusServiceUnavailable {
+					t.Errorf("status %d", res.StatusCode)
+				} else if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					t.Error(err)
+				}
+				after(time.Second) // net/http waits half of that
+				if _, err := c.Write([]byte("P")); err == nil {
+					t.Errorf("the connection is open after the refusal of %s", body)
+				}
+			}
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			s.raw(updated("1", a))
+		})
+	})
+	t.Run("HTTP/2", func(t *testing.T) {
+		inBubbleSpeaking(t, onlyHTTP2(), nil, opts, func(t *testing.T, w *web) {
+			s := w.listen("1", onlyA)
+			for range 3 {
+				w.post(listenTo("2", onlyA)).wantError(t, http.StatusServiceUnavailable, "2", -32603, "later")
+			}
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			s.raw(updated("1", a))
+			if n := w.dials.Load(); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	})
+}
+
 func TestHTTPListensBeyondThoseOfTheHubAreRefused(t *testing.T) {
 	w := newWeb(t, listen.NewHub(&listen.Options{MaxStreams: 1}), nil, nil)
 	serveOn(t, w)
@@ -99,21 +139,68 @@ func TestHTTPBodiesHaveALimit(t *testing.T) {
 	}
 }
 
-// Bodies that are longer than most and never end keep no room but that of others like them.
-func TestHTTPBodiesShareTheirMemory(t *testing.T) {
+// spaced is a request of so many bytes.
+func spaced(id string, size int64) string {
+	body := modern(id, "server/discover", "")
+	return body + strings.Repeat(" ", int(size)-len(body))
+}
+
+// unfinished is a request that claims to be as long as one may be, and of which so many bytes come.
+func (w *web) unfinished(size int64, more string) *rawConn {
+	w.t.Helper()
+	return w.raw(fmt.Sprintf("POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nContent-Length: %d%s",
+		w.e.opts.MaxBody, more), spaced("1", size))
+}
+
+// A claim costs nothing: only what has come holds memory.
+func TestHTTPBodiesHoldWhatHasCome(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, w *web) {
-		body := modern("1", "server/discover", "")
-		body += strings.Repeat(" ", 8<<10-len(body))
-		var slow []*rawConn
-		for range w.e.size / w.e.opts.MaxBody {
-			slow = append(slow, w.raw(fmt.Sprintf("POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nContent-Length: %d",
-				w.e.opts.MaxBody), body))
+		for range 4 * w.e.size / w.e.opts.MaxBody {
+			w.unfinished(4200, "")
 		}
 		synctest.Wait()
-		w.post(body).wantBusy(t, "1")
-		w.post(modern("1", "server/discover", "")).want(t, http.StatusOK)
+		w.post(spaced("1", w.e.opts.MaxBody)).want(t, http.StatusOK)
+	})
+}
+
+// Bodies that are longer than most and never end keep no room but that of others like them, and of the same client.
+func TestHTTPBodiesShareTheirMemory(t *testing.T) {
+	tokens, err := ParseTokens("ann token-of-ann\nbob token-of-bob\ncyd token-of-cyd\ndan token-of-dan\neve token-of-eve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, err := NewGuard(&GuardOptions{Tokens: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inBubble(t, nil, &HTTPOptions{Guard: guard}, func(t *testing.T, w *web) {
+		const bearer = "Bearer token-of-"
+		var slow []*rawConn
+		fill := func(client string) {
+			left := w.e.bodies.part
+			for size := int64(freeBody+1) << 9; size > freeBody+1; size /= 2 { // of buffers
+				for ; left >= size; left -= size {
+					slow = append(slow, w.unfinished(size-1, "\nAuthorization: "+bearer+client))
+				}
+			}
+			synctest.Wait()
+		}
+		large := spaced("1", 16*freeBody)
+		fill("ann")
+		refusal := w.post(large, "Authorization", bearer+"ann")
+		refusal.wantBusy(t, "1")
+		refusal.want(t, http.StatusServiceUnavailable, "this client's requests", "memory")
+		w.post(spaced("1", freeBody), "Authorization", bearer+"ann").want(t, http.StatusOK)
+		w.post(large, "Authorization", bearer+"eve").want(t, http.StatusOK)
+		for _, client := range []string{"bob", "cyd", "dan"} {
+			fill(client)
+		}
+		refusal = w.post(large, "Authorization", bearer+"eve")
+		refusal.wantBusy(t, "1")
+		refusal.want(t, http.StatusServiceUnavailable, "bodies of all requests", "memory")
+		w.post(spaced("1", freeBody), "Authorization", bearer+"eve").want(t, http.StatusOK)
 		after(w.e.opts.WriteTimeout)
-		w.post(body).want(t, http.StatusOK)
+		w.post(large, "Authorization", bearer+"ann").want(t, http.StatusOK)
 		if res := slow[0].response(); res.StatusCode != http.StatusRequestTimeout {
 			t.Errorf("status %d", res.StatusCode)
 		}

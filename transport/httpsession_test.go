@@ -296,6 +296,12 @@ func TestHTTPBatches(t *testing.T) {
 	w.in(id, `[1`).wantError(t, http.StatusBadRequest, "", -32700)
 	w.in(id, "["+legacy("1", "ping", "")+"]", "Accept", "text/event-stream").want(t, http.StatusNotAcceptable)
 	w.in("gone", "["+legacy("1", "ping", "")+"]").want(t, http.StatusNotFound)
+	// The header of the modern revision is no unknown one.
+	for _, session := range []string{id, "gone", ""} {
+		for body, code := range map[string]int{"[" + modern("1", "server/discover", "") + "]": -32600, "[" + legacy("1", "ping", "") + "]": -32600, "[]": -32600, "[1": -32700} {
+			w.in(session, body, headerVersion, "2026-07-28").wantError(t, http.StatusBadRequest, "", code)
+		}
+	}
 	for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
 		w.in(w.open(version), "["+legacy("1", "ping", "")+"]").wantError(t, http.StatusBadRequest, "", -32600, "2025-03-26")
 	}

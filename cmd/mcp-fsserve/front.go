@@ -21,6 +21,7 @@ type front struct {
 	url      string      // of the endpoint
 
 	writeTimeout time.Duration // after which a connection is closed that takes nothing
+	streams      int           // that one connection of HTTP/2 may have
 }
 
 // front begins to listen, after everything that can be wrong with the flags has been found. It is nil if stdio is served.
@@ -55,7 +56,7 @@ func (w *web) open(log *slog.Logger) (*front, error) {
 	if err != nil {
 		return nil, w.explainListen(err)
 	}
-	return &front{listener, guard, config, w.url(listener.Addr(), config != nil), w.writeTimeout}, nil
+	return &front{listener, guard, config, w.url(listener.Addr(), config != nil), w.writeTimeout, w.streams()}, nil
 }
 
 // exposure refuses to let other machines in without anybody having said so.

@@ -29,13 +29,15 @@ const (
 func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log *slog.Logger) error {
 	server := &http.Server{
 		// A stream has its deadlines, but is ended by a frame, which waits for ever on a connection that takes nothing.
-		HTTP2:             &http.HTTP2Config{WriteByteTimeout: f.writeTimeout},
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: f.writeTimeout, MaxConcurrentStreams: f.streams},
 		Handler:           endpoint,
 		TLSConfig:         f.tls,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of what clients do wrong
+		// Its answer to OPTIONS * would say to everybody, and every web page, that somebody is here.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of what clients do wrong
 	}
 	served := make(chan error, 1)
 	go func() { served <- f.serve(server) }()

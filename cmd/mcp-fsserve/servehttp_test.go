@@ -222,3 +222,27 @@ func TestWebSaysThatTheListenerFailed(t *testing.T) {
 		}
 	})
 }
+
+// TestWebGuardsAllOptions has the request that net/http answers by itself, for whomever.
+func TestWebGuardsAllOptions(t *testing.T) {
+	dir := docsTree(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		p := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
+		ended := serveInBubble(t, ctx, dir, p, slog.New(slog.DiscardHandler))
+		for host, status := range map[string]int{"evil.example": http.StatusForbidden, "localhost": http.StatusNotFound} {
+			client, server := net.Pipe()
+			p.accepted <- server
+			must2(fmt.Fprintf(client, "OPTIONS * HTTP/1.1\r\nHost: %s\r\n\r\n", host))(t)
+			answer, err := http.ReadResponse(bufio.NewReader(client), nil)
+			must(t, err)
+			if answer.StatusCode != status {
+				t.Errorf("%s: status %d", host, answer.StatusCode)
+			}
+			must2(io.Copy(io.Discard, answer.Body))(t)
+			client.Close()
+		}
+		stop()
+		must(t, <-ended)
+	})
+}

@@ -89,6 +89,13 @@ func (w *web) options(guard *transport.Guard, log *slog.Logger) *transport.HTTPO
 	}
 }
 
+// mostStreams is how many streams net/http can count: it has four times as many wait, in 32 bits.
+const mostStreams = 1 << 28
+
+// streams is how many one connection of HTTP/2 may have: all that its client may. Beyond them not even a request would be
+// refused, it would wait for a listen to end. One that listens keeps about 20 kB resident, with TLS, and no descriptor.
+func (w *web) streams() int { return min(w.maxListensPerClient+w.maxRequests, mostStreams) }
+
 // fit lowers the number of listens to what descriptors leave, of which each may take one for its connection: without any
 // left nobody could ask for anything.
 func (s *settings) fit(descriptors int, log *slog.Logger) {

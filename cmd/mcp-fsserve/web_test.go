@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -244,5 +246,49 @@ func TestWebEndsAtOnceAtASecondSignal(t *testing.T) {
 	<-s.ended
 	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
 		t.Errorf("after the second signal it ended with %v", s.cmd.ProcessState)
+	}
+}
+
+// TestWebListensLeaveRoomOnTheirConnection has more of them on one connection than HTTP/2 usually has streams.
+func TestWebListensLeaveRoomOnTheirConnection(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	must(t, writeCertificate(cert, key))
+	s := startWeb(t, "--tls-cert", cert, "--tls-key", key, docsTree(t))
+	var dials atomic.Int32
+	s.client.Transport = &http.Transport{
+		ForceAttemptHTTP2: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		HTTP2:             &http.HTTP2Config{StrictMaxConcurrentRequests: true}, // waits, as most clients do
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials.Add(1)
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		},
+	}
+	var listens []*events
+	for i := range 300 {
+		listens = append(listens, s.listen(fmt.Sprint(i), nil, "fs://docs/a.md"))
+	}
+	s.call("server/discover", nil, nil)
+	if n := dials.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	s.end(syscall.SIGTERM)
+	for _, e := range listens {
+		e.expect(`"resultType":"complete"`)
+	}
+}
+
+// TestWebStreamsCanBeCounted has limits at which net/http would take no stream at all.
+func TestWebStreamsCanBeCounted(t *testing.T) {
+	for listens, want := range map[int]int{1: 1025, 16_384: 17_408, mostAtAll: mostStreams} {
+		w := webDefaults()
+		w.maxListensPerClient = listens
+		if got := w.streams(); got != want {
+			t.Errorf("%d with %d listens, want %d", got, listens, want)
+		}
+	}
+	if most := uint32(mostStreams); 4*most/4 != most {
+		t.Error("four times as many are not counted")
 	}
 }

@@ -33,7 +33,7 @@ func webDefaults() web {
 func (w *web) flags(f *pflag.FlagSet) {
 	f.Var(&address{"--http", &w.addr}, "http", "serve Streamable HTTP at ADDR, a port or HOST:PORT, instead of stdio")
 	f.Var(&endpointPath{"--path", &w.path}, "path", "path of the endpoint")
-	f.Var(&filename{"--token-file", &w.tokenFile}, "token-file", "admit clients with a token of FILE, a line NAME TOKEN each (default $"+tokenVariable+")")
+	f.Var(&filename{"--token-file", &w.tokenFile}, "token-file", "admit clients with a token of FILE, a line NAME TOKEN each (default the lines in $"+tokenVariable+")")
 	f.BoolVar(&w.insecure, "insecure", false, "admit everybody without a token, also from other machines")
 	f.Var(&filename{"--tls-cert", &w.tlsCert}, "tls-cert", "certificate chain in FILE, in PEM form, for HTTPS")
 	f.Var(&filename{"--tls-key", &w.tlsKey}, "tls-key", "private key in FILE for --tls-cert")

@@ -153,17 +153,8 @@ func (x *exchange) answerError(message []byte, err error, modern bool) {
 	status := httpStatus(causeOf(x.ctx, err), modern)
 	if status == http.StatusServiceUnavailable {
 		x.w.Header().Set("Retry-After", retryAfter)
-		x.hangUp()
 	}
 	_ = x.answer(status, message)
-}
-
-// hangUp ends the connection with the answer over HTTP/1: kept for a further request, those of clients that are refused
-// take the descriptors of those that are served. One of HTTP/2 may carry streams, which that would end.
-func (x *exchange) hangUp() {
-	if x.r.ProtoMajor == 1 {
-		x.w.Header().Set("Connection", "close")
-	}
 }
 
 // retryAfter is in how many seconds a client should try again what there was no room for.

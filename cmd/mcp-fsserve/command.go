@@ -62,7 +62,9 @@ that will appear later; one with = in its name is written ./a=b.
 ` + globHelp + `
 Over HTTP, URIs begin with fs:// and the directory's name instead of its path.
 Other machines are let in with a token only, or with --insecure. A file of
-tokens has a line NAME TOKEN for each client; the name is for the log.
+tokens has a line NAME TOKEN, or TOKEN alone, for each client; the name is for
+the log. The variable MCP_FSSERVE_TOKEN holds such lines themselves, not the
+name of a file.
 
 The exit status is 0 after a clean end, which the end of input, SIGINT and
 SIGTERM are, 1 after a failure, and 2 after wrong usage.`,

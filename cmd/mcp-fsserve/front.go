@@ -65,7 +65,7 @@ func (w *web) exposure(addr *net.TCPAddr, tokens *transport.Tokens, config *tls.
 	case addr.IP.IsLoopback():
 		return nil
 	case tokens == nil && !w.insecure:
-		return usageError("give --token-file FILE or set "+tokenVariable+"; or --insecure, if everybody may read what is served",
+		return usageError("give --token-file FILE or set "+tokenVariable+" to a token; or --insecure, if everybody may read what is served",
 			"--http %s: other machines could read everything, no token is needed", w.addr)
 	case tokens != nil && config == nil:
 		log.Warn("tokens can be read on the way from other machines", hintKey, "give --tls-cert and --tls-key, or let a proxy on this machine speak HTTPS")

@@ -21,6 +21,7 @@ type readme struct {
 	t      *testing.T
 	work   string   // holds testdata/tree and bin
 	blocks []string // the text of fenced blocks, by language: "console\n..." or "json\n..."
+	set    string   // commands that set what its reader has set so far: all blocks but the servers' are typed into one shell
 }
 
 func openReadme(t *testing.T) *readme {
@@ -88,8 +89,8 @@ const here = "/home/you/mcp-fsserve/"
 // shell prepares a command of README.md: in the repository, but for the tree, with what go install installs at hand.
 func (r *readme) shell(script string) *exec.Cmd {
 	tree := filepath.Join(r.work, "testdata", "tree")
-	script = strings.NewReplacer("$PWD/testdata/tree", tree, "testdata/tree", tree).Replace(script)
-	cmd := exec.Command("sh", "-c", script)
+	script = strings.NewReplacer("$PWD/testdata/tree", tree, "testdata/tree", tree).Replace(r.set + script)
+	cmd := exec.Command("sh", "-uc", script) // to use what nobody has set is an error
 	cmd.Dir = "../.."
 	bin := filepath.Join(r.work, "bin")
 	cmd.Env = append(os.Environ(), "GOBIN="+bin, "PATH="+bin+":"+os.Getenv("PATH"))
@@ -215,7 +216,7 @@ func (r *readme) tellHTTP(serve, ask console) {
 	last := len(ask) - 1
 	r.run(ask[:last])
 
-	listener := r.shell(ask[0].command + "exec " + ask[last].command) // the first sets what the others need
+	listener := r.shell("exec " + ask[last].command)
 	told := newLines(t, listener.StdoutPipe)
 	must(t, listener.Start())
 	defer syscall.Kill(-listener.Process.Pid, syscall.SIGKILL)
@@ -269,16 +270,25 @@ func (l *lines) next() string {
 	return ""
 }
 
+var (
+	assignment = regexp.MustCompile(`^\w+=.*\n$`)
+	refusal    = regexp.MustCompile(`(?m)^\{"jsonrpc":"2\.0",("id":[^,]*,)?"error":`)
+)
+
 // run runs the commands of one block in one shell and compares the output of each.
 func (r *readme) run(c console) {
 	const mark = "--end of a command--\n"
 	var script strings.Builder
+	set := ""
 	for i := range c {
 		if c[i].command == "go test ./...\n" { // is running now
 			c[i].command = ":\n"
 			c[i].output = ""
 		}
 		script.WriteString(c[i].command + "echo '" + strings.TrimSuffix(mark, "\n") + "'\n")
+		if assignment.MatchString(c[i].command) {
+			set += c[i].command
+		}
 	}
 	var stderr strings.Builder
 	cmd := r.shell(script.String())
@@ -287,9 +297,12 @@ func (r *readme) run(c console) {
 	if err != nil || stderr.Len() > 0 {
 		r.t.Fatalf("%s%v\n%s", script.String(), err, stderr.String())
 	}
+	r.set += set
 	outputs := strings.Split(r.same(string(out)), mark)
 	for i, e := range c {
 		switch {
+		case refusal.MatchString(outputs[i]): // nothing that README.md tells to type is wrong
+			r.t.Errorf("$ %sis refused:\n%s", e.command, outputs[i])
 		case shows(r.same(e.output), outputs[i]):
 		case *update:
 			r.replace(e.typed+e.output, e.typed+outputs[i])

@@ -40,7 +40,7 @@ func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log 
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of what clients do wrong
 	}
 	served := make(chan error, 1)
-	go func() { served <- f.serve(server) }()
+	go func() { served <- f.serve(server, log) }()
 	select {
 	case err := <-served:
 		return errors.Join(withHint("", "HTTP cannot be served any longer: %w", err), end(server, endpoint, log))
@@ -51,11 +51,12 @@ func serveHTTP(ctx context.Context, f *front, endpoint *transport.Endpoint, log 
 	return errors.Join(err, end(server, endpoint, log))
 }
 
-func (f *front) serve(server *http.Server) error {
+func (f *front) serve(server *http.Server, log *slog.Logger) error {
+	in := &doorway{Listener: f.listener, log: log}
 	if f.tls != nil {
-		return server.ServeTLS(f.listener, "", "") // with HTTP/2, which no client speaks without TLS
+		return server.ServeTLS(in, "", "") // with HTTP/2, which no client speaks without TLS
 	}
-	return server.Serve(f.listener)
+	return server.Serve(in)
 }
 
 // end completes the streams first: an open one would keep the server from ending.

@@ -47,7 +47,7 @@ func (s *settings) answering(f *pflag.FlagSet) {
 
 // limiting are the flags that bound what clients may ask for.
 func (s *settings) limiting(f *pflag.FlagSet) {
-	f.Var(&wholeNumber{"--max-listens", &s.maxListens, mostAtAll}, "max-listens", "listens that may be open at once")
+	f.Var(&wholeNumber{"--max-listens", &s.maxListens, mostAtAll}, "max-listens", "listens and, over HTTP, sessions of older clients that may be open at once")
 	f.Var(&wholeNumber{"--max-uris", &s.maxURIs, mostAtAll}, "max-uris", "URIs in one listen")
 }
 

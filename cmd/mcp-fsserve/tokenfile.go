@@ -5,12 +5,14 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/transport"
 )
 
-// tokenVariable has the tokens where no file is named: environments are how containers are given secrets.
+// tokenVariable has the tokens themselves where no file is named: environments are how containers are given secrets.
 const tokenVariable = "MCP_FSSERVE_TOKEN"
 
 const tokenHint = "a line is NAME TOKEN or TOKEN alone; openssl rand -hex 32 makes a token"
@@ -28,12 +30,24 @@ func (w *web) tokens(log *slog.Logger) (*transport.Tokens, error) {
 		text, from = read, "--token-file "+quoteArg(w.tokenFile)
 	case !set || w.insecure:
 		return nil, nil
+	case isFileName(strings.TrimSpace(text)):
+		return nil, withHint("for a file give --token-file FILE; before a token that looks like a path write a name: NAME TOKEN",
+			"%s holds the tokens themselves, not the name of a file", from)
 	}
 	tokens, err := transport.ParseTokens(text)
 	if err != nil {
 		return nil, withHint(tokenHint, "%s: %w", from, err)
 	}
 	return tokens, nil
+}
+
+// isFileName reports whether a file was meant, whose name, which is no secret, would be a token.
+func isFileName(text string) bool {
+	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~/") || filepath.IsAbs(text) {
+		return true
+	}
+	fi, err := os.Stat(text)
+	return err == nil && !fi.IsDir()
 }
 
 // mostTokens bounds what is read of a file of tokens, in bytes: another file may have been meant.

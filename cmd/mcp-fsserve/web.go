@@ -33,7 +33,7 @@ func webDefaults() web {
 func (w *web) flags(f *pflag.FlagSet) {
 	f.Var(&address{"--http", &w.addr}, "http", "serve Streamable HTTP at ADDR, a port or HOST:PORT, instead of stdio")
 	f.Var(&endpointPath{"--path", &w.path}, "path", "path of the endpoint")
-	f.Var(&filename{"--token-file", &w.tokenFile}, "token-file", "admit clients with a token of FILE, a line NAME TOKEN each (default $"+tokenVariable+")")
+	f.Var(&filename{"--token-file", &w.tokenFile}, "token-file", "admit clients with a token of FILE, a line NAME TOKEN each (default the lines in $"+tokenVariable+")")
 	f.BoolVar(&w.insecure, "insecure", false, "admit everybody without a token, also from other machines")
 	f.Var(&filename{"--tls-cert", &w.tlsCert}, "tls-cert", "certificate chain in FILE, in PEM form, for HTTPS")
 	f.Var(&filename{"--tls-key", &w.tlsKey}, "tls-key", "private key in FILE for --tls-cert")
@@ -41,8 +41,8 @@ func (w *web) flags(f *pflag.FlagSet) {
 	f.Var(&admitted{"--allow-origin", &w.origins, "ORIGIN", judgeOrigin}, "allow-origin", "let web pages of ORIGIN ask, as in https://app.example.com; repeatable")
 	f.Var(&duration{"--keepalive", &w.keepalive, time.Second}, "keepalive", "how often an idle stream gets a comment")
 	f.Var(&duration{"--write-timeout", &w.writeTimeout, time.Second}, "write-timeout", "how long a client may take nothing of what is sent")
-	f.Var(&duration{"--session-timeout", &w.sessionTimeout, time.Second}, "session-timeout", "how long a session of an older client may be idle")
-	f.Var(&wholeNumber{"--max-listens-per-client", &w.maxListensPerClient, mostAtAll}, "max-listens-per-client", "listens of one token or, without, of one address")
+	f.Var(&duration{"--session-timeout", &w.sessionTimeout, time.Second}, "session-timeout", "how long a session of an older client may be idle and keep its place among the listens")
+	f.Var(&wholeNumber{"--max-listens-per-client", &w.maxListensPerClient, mostAtAll}, "max-listens-per-client", "listens and sessions of one token or, without, of one address")
 	f.Var(&wholeNumber{"--max-requests", &w.maxRequests, mostAtAll}, "max-requests", "requests that may be worked on at once, besides listens")
 }
 

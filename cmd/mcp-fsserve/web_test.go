@@ -189,6 +189,32 @@ func TestWebAdmitsWhomTheFlagsSay(t *testing.T) {
 	}
 }
 
+// TestWebSessionsCountAsListens, as the help says: an idle one keeps its place.
+func TestWebSessionsCountAsListens(t *testing.T) {
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	message, h := modern("1", "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+	for _, limit := range []string{"--max-listens", "--max-listens-per-client"} {
+		s := startWeb(t, limit, "1", docsTree(t))
+		session := s.open(http.MethodPost, initialize, nil)
+		if session.StatusCode != http.StatusOK {
+			t.Fatalf("%s: initialize: status %d", limit, session.StatusCode)
+		}
+		for name, status := range map[string]int{"listen": first(s.post(message, h)), "session": first(s.post(initialize, nil))} {
+			if status != http.StatusServiceUnavailable {
+				t.Errorf("%s: a %s beside an idle session: status %d", limit, name, status)
+			}
+		}
+		over := s.open(http.MethodDelete, "", headers{"Mcp-Session-Id": session.Header.Get("Mcp-Session-Id")})
+		if over.StatusCode != http.StatusNoContent {
+			t.Errorf("%s: DELETE: status %d", limit, over.StatusCode)
+		}
+		s.listen("2", nil)
+		s.end(syscall.SIGTERM)
+	}
+}
+
+func first(status int, _ string) int { return status }
+
 func TestWebSpeaksHTTP2OverTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")

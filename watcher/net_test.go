@@ -46,6 +46,12 @@ func (k *looker) gaps() (gaps []time.Duration) {
 	return gaps
 }
 
+func (k *looker) asks() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.asked)
+}
+
 func (l *lab) wantGaps(k *looker, least, most time.Duration) {
 	l.Helper()
 	gaps := k.gaps()
@@ -120,5 +126,27 @@ func TestNetHoldsUpNobody(t *testing.T) {
 		l.do("write f")
 		l.idle(10 * time.Millisecond)
 		l.toldSince(start, "2ms f:content")
+	})
+}
+
+// TestNetLetsEventsGoFirst: a round that comes upon a write whose event is on its way names it after that.
+func TestNetLetsEventsGoFirst(t *testing.T) {
+	k := &looker{}
+	bubble(t, Options{Look: k.look}, func(l *lab) { l.do("write f") }, func(l *lab) {
+		k.set(1, 0)
+		l.idle(10 * time.Second)
+		l.hush()
+		k.set(1, 0, "f")
+		for k.asks() == 0 {
+			l.idle(time.Millisecond)
+		}
+		start := time.Now()
+		l.do("write f")
+		l.idle(time.Second)
+		told := l.hush()
+		if len(told) != 2 || told[0].Dirty[0].Evidence != Content || told[1].Dirty[0].Evidence != Attribute ||
+			l.began.Add(told[1].at).Sub(start) < eventsFirst-time.Millisecond {
+			l.Errorf("told %v", told)
+		}
 	})
 }

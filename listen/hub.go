@@ -173,6 +173,20 @@ func (h *Hub) Len() int {
 	return len(h.streams)
 }
 
+// Keys appends to dst at most n of the keys that streams ask for, each once, and returns where to go on: begin with
+// a negative at, and go on until next is 0. A key that is asked for all the while is in one of the pieces, whatever
+// comes and goes meanwhile. One call costs no more than its piece.
+func (h *Hub) Keys(dst []string, at, n int) (keys []string, next int) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	end := len(h.index.order)
+	if at >= 0 {
+		end = min(at, end)
+	}
+	next = max(end-n, 0)
+	return append(dst, h.index.order[next:end]...), next
+}
+
 // Shutdown completes every stream, refuses new ones and waits until all are over, that is, until each carrier has
 // asked once more after the completion result. It gives up with ctx's error and leaves the rest to be cancelled.
 func (h *Hub) Shutdown(ctx context.Context) error {

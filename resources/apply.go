@@ -100,7 +100,10 @@ func (a *apply) change() (c Change) {
 
 func (a *apply) key(rel string) { a.keys = setOf(a.keys, rel) }
 
-func (a *apply) folder(rel string) { a.folders = setOf(a.folders, rel) }
+func (a *apply) folder(rel string) {
+	a.folders = setOf(a.folders, rel)
+	a.root.ways.Add(1)
+}
 
 // tally counts how often rel is listed.
 func (a *apply) tally(rel string, by int) {

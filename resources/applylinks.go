@@ -109,7 +109,7 @@ func (a *apply) followLink(l *link, why errand, e *edit) {
 		}
 	}
 	f := l.dir.file(l.name)
-	if f != nil && !why.renewed && a.awaited(l, to) {
+	if f != nil && !why.renewed && a.awaited(l, to, &why.hint) {
 		return
 	}
 	a.root.lead(l, to)
@@ -117,8 +117,9 @@ func (a *apply) followLink(l *link, why errand, e *edit) {
 }
 
 // awaited: what l leads to is away, and a batch that tells of it is yet to come. A file is away for a moment while it is
-// being saved, and the watcher tells of it only if it stays away. Where nothing is watched nobody will tell.
-func (a *apply) awaited(l *link, to lead) bool {
+// being saved, and the watcher tells of it only if it stays away. Where nothing is watched nobody will tell, so that the link
+// gets the second look.
+func (a *apply) awaited(l *link, to lead, h *hint) bool {
 	if !to.missing || len(to.through) == 0 {
 		return false
 	}
@@ -134,7 +135,7 @@ func (a *apply) awaited(l *link, to lead) bool {
 	}
 	d, rest := a.root.tree.descend(end)
 	if strings.Contains(rest, "/") {
-		return false
+		return a.unsettled(l.rel(), h)
 	}
 	if rest == "" || d.file(rest) != nil {
 		return true

@@ -24,6 +24,10 @@
 //     changed between a Baseline and Load is reported by the first Apply.
 //   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
 //     that moved under equal permissions counts as a write.
+//   - What gives no event is found by [Rounds]: files that are subscribed to, links whose way leads through a directory that
+//     owns no watch, and, a tenth of each round, what is beneath subscribed directories. It only suspects: Apply decides. A
+//     change that leaves size, modification time and inode as they were is not seen. A link's target that is away there gets
+//     a second look.
 //   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in
 //     Reply.Retry. An ignore file that is not known hides everything beside it; of a directory that could
 //     not be listed it is read when somebody asks for what is in there.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +38,22 @@ func TestEndToEndWithFlags(t *testing.T) {
 	}
 }
 
+// TestEndToEndUnheard: the same of what gives no event, told within the slow net: writes through hard links from outside,
+// and whatever happens to links' targets in directories that own no watch.
+func TestEndToEndUnheard(t *testing.T) {
+	e := newEnd(t, endSeedOr())
+	e.outside = t.TempDir()
+	for _, dir := range []string{".h/i", "d/.h/i"} {
+		e.write(dir + "/a")
+		e.write(dir + "/b")
+		e.must(os.Symlink(dir+"/a", e.at(strings.ReplaceAll(dir, "/", "-"))))
+	}
+	for _, f := range []string{"a", "d/a", "d/e/b"} {
+		e.must(os.Link(e.at(f), filepath.Join(e.outside, fmt.Sprint("n", len(f)))))
+	}
+	e.play(max(1, *endRounds/3))
+}
+
 func endSeedOr() uint64 { return cmp.Or(*endSeed, uint64(time.Now().UnixNano())) }
 
 func (e *end) play(rounds int) {
@@ -46,7 +63,11 @@ func (e *end) play(rounds int) {
 		before := e.observe()
 		e.forget()
 		for range 1 + e.rand.IntN(8) {
-			e.step()
+			if e.outside != "" && e.rand.IntN(2) == 0 {
+				e.unheardStep()
+			} else {
+				e.step()
+			}
 		}
 		after := e.observe()
 		if !e.await(before.Differing(after), after.Files()) {
@@ -70,6 +91,10 @@ type end struct {
 	n       int
 	flags   resources.Flags
 	dirs    []string // where operations fall
+	outside string   // where hard links are written through, if not empty
+
+	mu         sync.Mutex // guards subscribed
+	subscribed []string   // keys
 }
 
 // newEnd opens a tree, with flags if there are any.
@@ -92,7 +117,7 @@ func newEnd(t *testing.T, seed uint64, flags ...resources.Flags) *end {
 	e.must(err)
 	t.Cleanup(func() { e.root.Close() })
 	e.cat = resources.NewCatalogue(nil, e.root)
-	e.watcher, err = watcher.New(e.dir, &watcher.Options{Skip: e.root.Skip})
+	e.watcher, err = watcher.New(e.dir, &watcher.Options{Skip: e.root.Skip, Look: e.root.Rounds(e.asked).Look})
 	e.must(err)
 	return e
 }
@@ -200,6 +225,21 @@ func (e *end) baseline() {
 		keys = append(keys, "test://"+rel)
 	}
 	e.cat.Baseline(context.Background(), keys)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.subscribed = keys
+}
+
+// asked hands out what is subscribed to, in one piece or two.
+func (e *end) asked(dst []string, at, n int) ([]string, int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	end := len(e.subscribed)
+	if at >= 0 {
+		end = min(at, end)
+	}
+	next := max(0, end-min(n, 5))
+	return append(dst, e.subscribed[next:end]...), next
 }
 
 func (e *end) observe() resources.Observed {
@@ -270,6 +310,41 @@ func (e *end) step() {
 		text := e.pick("*.log\n", "out/\n", "e\n", "")
 		e.must(os.WriteFile(e.at(dir+"/.gitignore"), []byte(text), 0o644))
 		did = fmt.Sprintf("ignore %q in %q", text, dir)
+	}
+	if did != "" {
+		e.log = append(e.log, did)
+	}
+}
+
+// unheardStep does something that no event tells of, if it is possible where it falls.
+func (e *end) unheardStep() {
+	out := filepath.Join(e.outside, e.pick("n1", "n3", "n5"))
+	dir := e.pick(".h/i", "d/.h/i")
+	x := dir + "/" + e.pick("a", "b", "c")
+	did := ""
+	switch e.rand.IntN(6) {
+	case 0, 1:
+		e.n++
+		e.must(os.WriteFile(out, []byte(strings.Repeat("x", e.n)), 0o644))
+		did = "write to the hard link " + filepath.Base(out)
+	case 2:
+		y := e.pick(e.dirs...) + "/" + e.pick("a", "b")
+		if fi, err := os.Lstat(e.at(y)); err == nil && fi.Mode().IsRegular() {
+			e.must(os.RemoveAll(out))
+			e.must(os.Link(e.at(y), out))
+			did = "hard link " + filepath.Base(out) + " to " + y
+		}
+	case 3:
+		e.must(os.RemoveAll(e.at(x)))
+		did = "remove " + x
+	case 4:
+		e.write(x)
+		did = "write " + x
+	case 5:
+		l := e.pick("p", "q", "r")
+		if os.Symlink(x, e.at(l)) == nil {
+			did = "link " + l + " -> " + x
+		}
 	}
 	if did != "" {
 		e.log = append(e.log, did)

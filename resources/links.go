@@ -3,6 +3,7 @@ package resources
 import (
 	"errors"
 	"io/fs"
+	"slices"
 )
 
 // link is a symbolic link with a visible name. It is served while it resolves, inside the root, to a regular file. Links
@@ -108,12 +109,17 @@ func (r *Root) newLink(d *dir, name string) *link {
 }
 
 func (r *Root) dropLink(l *link) {
+	r.ways.Add(1)
 	r.links.remove(l)
 	delete(l.dir.links, l.name)
 }
 
 // lead makes l lead where it was found to.
 func (r *Root) lead(l *link, to lead) {
+	if l.target == to.target && slices.Equal(l.through, to.through) {
+		return
+	}
+	r.ways.Add(1)
 	r.links.remove(l)
 	l.target, l.through = to.target, to.through
 	r.links.add(l)

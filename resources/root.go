@@ -71,6 +71,7 @@ type Root struct {
 	loaded  chan struct{} // closed by Load when it has learnt all
 	said    sync.Map      // paths of ignore files that were warned of
 	waiting atomic.Int32  // how many wait for progress
+	ways    atomic.Uint64 // counts changes of where links lead, and of which directories are visible
 	twins   twins         // which files share an inode
 }
 

@@ -13,6 +13,8 @@
 //   - Coverage. Whatever changes below the root, in a directory that Options.Skip lets through, is named by a [Dirty]
 //     path or lies at or below a Rescan directory of a batch emitted after the change. Not covered, because no event tells
 //     of them: writes through a memory map or through a hard link outside the tree, unmounts and mounts over.
+//   - Slow net. What no event tells of is found by Options.Look, in rounds of at most 10,000 files about every 1.25 s. While
+//     there is nothing to look at it is asked with each check of the root, and no other timer runs.
 //   - Watch first. The first batch is Rescan [""], emitted when every directory is watched. A directory that becomes
 //     watched later is named in Rescan (the topmost suffices), and only after the watches at and below it exist.
 //   - Time. A change is emitted after 2 ms without another, after 8 ms at most; in a burst of more than 256 paths in 100 ms

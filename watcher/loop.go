@@ -14,6 +14,7 @@ var errEnded = errors.New("watch: the event source ended")
 type loop struct {
 	pump *pump
 	tree *tree
+	net  *net
 	emit func(Batch) Reply
 	log  *slog.Logger
 
@@ -78,6 +79,7 @@ func (l *loop) turn(ctx context.Context) {
 	if due(l.checkRoot) {
 		l.checkRoot = now.Add(jitter(rootEvery))
 		l.rootCheck()
+		l.net.rouse()
 	}
 	if due(l.slow) {
 		l.scanSlowly(ctx)

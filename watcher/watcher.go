@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 )
 
 // Options are the choices of a Watcher; nil is the same as the zero value.
@@ -12,6 +13,12 @@ type Options struct {
 	// Skip reports whether dir and what is beneath it is of no interest: it gets no watch. It is asked for each directory
 	// before its watch is added, with the parent already let through, never for the root. Nil skips nothing.
 	Skip func(dir string) bool
+
+	// Look looks at what may change without an event, at most at so many files, and goes on with the others when it is
+	// asked again, about every 1.25 s. The paths that are not as they were are named in a batch as [Attribute] does. When
+	// it has looked at none there is nothing to look at, and it is asked again in 2 s. It is called from a goroutine of
+	// Run and returns soon when ctx ends. Nil: nothing is looked at.
+	Look func(ctx context.Context, most int) (changed []string, looked int)
 
 	// Logger receives one line per condition the user should know of. Nil discards.
 	Logger *slog.Logger
@@ -21,6 +28,7 @@ type Options struct {
 type Watcher struct {
 	root   root
 	skip   func(dir string) bool
+	look   func(ctx context.Context, most int) (changed []string, looked int)
 	log    *slog.Logger
 	disk   disk
 	source func() (source, error)
@@ -38,6 +46,7 @@ func New(dir string, opts *Options) (*Watcher, error) {
 	w := &Watcher{
 		root:   newRoot(dir),
 		skip:   opts.Skip,
+		look:   opts.Look,
 		log:    opts.Logger,
 		disk:   osDisk{},
 		source: newFsnotify,
@@ -75,8 +84,17 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 		}
 		<-done
 	}()
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cancel()
+	n := &net{look: w.look, pump: p, wake: make(chan struct{}, 1)}
+	if w.look != nil {
+		looking.Go(func() { n.run(ctx) })
+	}
 	l := &loop{
 		pump: p,
+		net:  n,
 		tree: newTree(w, src),
 		emit: emit,
 		log:  w.log,

@@ -1,0 +1,70 @@
+package watcher
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	lookEvery = 1250 * time.Millisecond // between rounds of Options.Look, and no less than lookRest times what one takes
+	lookRest  = 10
+	lookMost  = 10_000 // files in a round, some 20 ms
+
+	// eventsFirst is how long the event of what a look came upon may take. It names the path first then, and a write that was
+	// on its way is not told of twice.
+	eventsFirst = 50 * time.Millisecond
+)
+
+// net catches what gives no event. It has a goroutine of its own, so that a disk which answers slowly holds up no event.
+type net struct {
+	look func(ctx context.Context, most int) (changed []string, looked int)
+	pump *pump
+	wake chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle net needs no timer
+}
+
+// run returns when ctx ends.
+func (n *net) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.wake:
+		}
+		for n.round(ctx) {
+		}
+	}
+}
+
+// rouse has a net that is idle see whether there is something to look at now.
+func (n *net) rouse() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// round returns when it is time for the next one, or false if there is nothing to look at.
+func (n *net) round(ctx context.Context) (more bool) {
+	start := time.Now()
+	changed, looked := n.look(ctx, lookMost)
+	took := time.Since(start)
+	if len(changed) > 0 && !sleep(ctx, eventsFirst) {
+		return false
+	}
+	for _, path := range changed {
+		n.pump.merge(path, Attribute) // the weakest evidence: if an event has told meanwhile, nothing follows from it
+	}
+	return looked > 0 && sleep(ctx, max(jitter(lookEvery), lookRest*took))
+}
+
+// sleep returns false as soon as ctx ends.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

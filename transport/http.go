@@ -33,7 +33,9 @@ type HTTPOptions struct {
 	// MaxBody is the length in bytes of the longest request. The default is 4 MiB.
 	MaxBody int64
 	// MaxRequests is how many requests of all clients together are worked on or answered at a time, not counting streams.
-	// The default is 1,024. Further ones are refused with status 503.
+	// The default is 1,024. Further ones are refused with status 503. As many answers at a time may be on their way to those
+	// who are not let in, further ones are broken off. One client may have as many requests besides its listens that have
+	// not come whole, are worked on, or are answered.
 	MaxRequests int
 	// MaxListensPerClient is how many listens and legacy sessions one client may have open, by the name of its token, else
 	// by its address. The default is 16,384, a quarter of what a hub holds by default, since all may come through one
@@ -54,6 +56,9 @@ type Endpoint struct {
 	opts HTTPOptions
 	log  *slog.Logger
 
+	// turned holds a token, of MaxRequests, for each answer to who is not let in, while it is sent. It is never closed.
+	turned chan struct{}
+
 	bodies  *bodyRoom
 	batches *semaphore.Weighted // bytes of answers to batches
 	size    int64               // bytes, of each of the two
@@ -64,6 +69,7 @@ type Endpoint struct {
 	closing   bool          // nothing new is taken
 	drained   chan struct{} // made by the first Shutdown, closed when no exchange is left after it
 	exchanges map[*exchange]struct{}
+	present   map[string]int // exchanges, by client
 	working   int            // exchanges that count against MaxRequests
 	listens   map[string]int // streams and sessions, by client
 	sessions  map[string]*httpSession
@@ -91,9 +97,9 @@ func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	}
 	size := max(64<<20, 5*o.MaxBody) // a quarter holds the longest body, and a byte to see its end
 	return &Endpoint{
-		s: s, opts: o, log: o.Logger,
+		s: s, opts: o, log: o.Logger, turned: make(chan struct{}, o.MaxRequests),
 		bodies: newBodyRoom(size), batches: semaphore.NewWeighted(size), size: size,
-		exchanges: map[*exchange]struct{}{}, listens: map[string]int{}, sessions: map[string]*httpSession{},
+		exchanges: map[*exchange]struct{}{}, present: map[string]int{}, listens: map[string]int{}, sessions: map[string]*httpSession{},
 	}
 }
 
@@ -110,12 +116,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := e.newExchange(w, r)
 	defer x.end()
 	if !e.admit(x) {
-		_ = x.rc.Flush()
+		e.turnAway(func() { _ = x.rc.Flush() })
 		return
 	}
-	if !e.enter(x) {
-		w.Header().Set("Connection", "close")
-		x.refuse(jsonrpc.ID{}, errLeaving, true)
+	if err := e.enter(x); err != nil {
+		e.turnAway(func() { x.refuse(jsonrpc.ID{}, err, true) })
 		return
 	}
 	switch r.Method {
@@ -133,11 +138,26 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// turnAway sends an answer to who is not let in. If too many others do not take theirs it is broken off instead: one
+// connection of HTTP/2 may have thousands, each with the memory of its headers, and nobody need have a token for them.
+func (e *Endpoint) turnAway(send func()) {
+	select {
+	case e.turned <- struct{}{}:
+		defer func() { <-e.turned }()
+		send()
+	default:
+		panic(http.ErrAbortHandler)
+	}
+}
+
 // report tells of a fault of the program, which an http.Server survives and tells of among what clients do wrong. The
 // answer is broken off.
 func (e *Endpoint) report() {
-	if fault := recover(); fault != nil {
+	fault := recover()
+	if fault != nil && fault != http.ErrAbortHandler {
 		e.log.Error("request failed by a fault of this program", "fault", fault, "stack", string(debug.Stack()))
+	}
+	if fault != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -180,15 +200,21 @@ func (x *exchange) refuseMethod(allow string) {
 	x.refuse(jsonrpc.ID{}, refused(http.StatusMethodNotAllowed, "%s is not served here, POST is: GET and DELETE need the Mcp-Session-Id of a session that initialize opened", x.r.Method), true)
 }
 
-// enter takes an exchange in, unless the end has begun.
-func (e *Endpoint) enter(x *exchange) bool {
+// enter takes an exchange in, unless the end has begun or its client has as many as it may: over all of its connections no
+// more than one of HTTP/2 should have, see Server.Handler.
+func (e *Endpoint) enter(x *exchange) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closing {
-		return false
+	switch {
+	case e.closing:
+		x.w.Header().Set("Connection", "close") // also over HTTP/2
+		return errLeaving
+	case e.present[x.client] >= e.opts.MaxListensPerClient+e.opts.MaxRequests:
+		return errTooManyExchanges
 	}
 	e.exchanges[x] = struct{}{}
-	return true
+	e.present[x.client]++
+	return nil
 }
 
 // leave lets go of an exchange. From then on nobody but its handler touches it.
@@ -200,6 +226,9 @@ func (e *Endpoint) leave(x *exchange) {
 		return
 	}
 	delete(e.exchanges, x)
+	if e.present[x.client]--; e.present[x.client] == 0 {
+		delete(e.present, x.client)
+	}
 	if e.closing && len(e.exchanges) == 0 {
 		close(e.drained)
 	}

@@ -99,8 +99,8 @@ func (w *web) untouched() {
 	e := w.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.working != 0 || len(e.exchanges) != 0 || len(e.listens) != 0 || len(e.sessions) != 0 {
-		w.t.Errorf("left: %d working, %d exchanges, listens %v, %d sessions", e.working, len(e.exchanges), e.listens, len(e.sessions))
+	if e.working != 0 || len(e.exchanges) != 0 || len(e.present) != 0 || len(e.turned) != 0 || len(e.listens) != 0 || len(e.sessions) != 0 {
+		w.t.Errorf("left: %d working, %d exchanges of %v, %d turned away, listens %v, %d sessions", e.working, len(e.exchanges), e.present, len(e.turned), e.listens, len(e.sessions))
 	}
 	if e.bodies.used != 0 || len(e.bodies.held) != 0 || !e.batches.TryAcquire(e.size) || !w.s.mem.free.TryAcquire(w.s.mem.size) {
 		w.t.Error("memory is not given back")

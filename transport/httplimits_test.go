@@ -163,16 +163,19 @@ func TestHTTPBodiesHoldWhatHasCome(t *testing.T) {
 	})
 }
 
+// guardOf admits those with these tokens.
+func guardOf(t *testing.T, text string) *Guard {
+	t.Helper()
+	tokens, err := ParseTokens(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTestGuard(t, &GuardOptions{Tokens: tokens})
+}
+
 // Bodies that are longer than most and never end keep no room but that of others like them, and of the same client.
 func TestHTTPBodiesShareTheirMemory(t *testing.T) {
-	tokens, err := ParseTokens("ann token-of-ann\nbob token-of-bob\ncyd token-of-cyd\ndan token-of-dan\neve token-of-eve")
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard, err := NewGuard(&GuardOptions{Tokens: tokens})
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := guardOf(t, "ann token-of-ann\nbob token-of-bob\ncyd token-of-cyd\ndan token-of-dan\neve token-of-eve")
 	inBubble(t, nil, &HTTPOptions{Guard: guard}, func(t *testing.T, w *web) {
 		const bearer = "Bearer token-of-"
 		var slow []*rawConn
@@ -204,6 +207,51 @@ func TestHTTPBodiesShareTheirMemory(t *testing.T) {
 		if res := slow[0].response(); res.StatusCode != http.StatusRequestTimeout {
 			t.Errorf("status %d", res.StatusCode)
 		}
+	})
+}
+
+// Who is not let in and takes no answer holds no more than so many requests, and keeps none of those out who are let in.
+func TestHTTPAnswersToStrangersHaveALimit(t *testing.T) {
+	inBubble(t, nil, &HTTPOptions{MaxRequests: 2}, func(t *testing.T, w *web) {
+		ask := func() *rawConn {
+			c := w.raw("POST /mcp HTTP/1.1\nHost: elsewhere.example\nContent-Length: 0", "")
+			synctest.Wait()
+			return c
+		}
+		stalled := []*rawConn{ask(), ask()}
+		begun := time.Now()
+		if _, err := ask().Read(make([]byte, 1)); err != io.EOF || time.Since(begun) >= w.e.opts.WriteTimeout {
+			t.Errorf("one more has %v after %v", err, time.Since(begun))
+		}
+		for range 3 {
+			w.post(read("1", a)).want(t, http.StatusOK)
+		}
+		stalled[0].response()
+		synctest.Wait()
+		if res := ask().response(); res.StatusCode != http.StatusForbidden {
+			t.Errorf("status %d", res.StatusCode)
+		}
+		stalled[1].Close()
+		synctest.Wait()
+	})
+}
+
+// What a client has not sent yet, and the answers that it does not take, are no more than what it may ask for.
+func TestHTTPRequestsOfOneClientHaveALimit(t *testing.T) {
+	guard := guardOf(t, "ann token-of-ann\nbob token-of-bob")
+	inBubble(t, nil, &HTTPOptions{Guard: guard, MaxRequests: 2, MaxListensPerClient: 1}, func(t *testing.T, w *web) {
+		const ann, bob = "Bearer token-of-ann", "Bearer token-of-bob"
+		for range 2 {
+			w.unfinished(1000, "\nAuthorization: "+ann)
+		}
+		w.rawPost("HTTP/1.1", read("1", "test://top/none"), "Authorization: "+ann) // whose answer is not taken
+		synctest.Wait()
+		refusal := w.post(read("2", a), "Authorization", ann)
+		refusal.wantBusy(t, "")
+		refusal.want(t, http.StatusServiceUnavailable, "this client")
+		w.post(read("2", a), "Authorization", bob).want(t, http.StatusOK)
+		after(w.e.opts.WriteTimeout)
+		w.post(read("2", a), "Authorization", ann).want(t, http.StatusOK)
 	})
 }
 

@@ -25,10 +25,11 @@ func refused(status int, format string, args ...any) error {
 
 // Overload has a status, since one that travels in an answer with status 200 is not seen by those who watch a server.
 var (
-	errBusy           = overload("the server has as many requests as it takes: try again later")
-	errBodies         = overload("the bodies of all requests fill the memory that there is for them: try again later")
-	errClientBodies   = overload("the bodies of this client's requests fill the memory that one may have: send fewer long ones at a time or try again later")
-	errTooManyListens = overload("this client has as many listens and sessions as one may have: cancel one or try again later")
+	errBusy             = overload("the server has as many requests as it takes: try again later")
+	errBodies           = overload("the bodies of all requests fill the memory that there is for them: try again later")
+	errClientBodies     = overload("the bodies of this client's requests fill the memory that one may have: send fewer long ones at a time or try again later")
+	errTooManyExchanges = overload("this client has as many requests and listens under way as one may have: try again later")
+	errTooManyListens   = overload("this client has as many listens and sessions as one may have: cancel one or try again later")
 )
 
 func overload(text string) error {

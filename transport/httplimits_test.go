@@ -454,6 +454,59 @@ func TestHTTPAStalledReaderGivesMemoryBack(t *testing.T) {
 	})
 }
 
+// What SECURITY.md says of clients that do not take large answers: each may keep the rest waiting for the time to write.
+func TestHTTPStalledReadersKeepLargeReadsWaiting(t *testing.T) {
+	const large, mid, dense = "test://top/large", "test://top/mid", "test://top/dense" // the sizes are a 64th of those there
+	for name, test := range map[string]struct {
+		stalled []string
+		waits   []string
+		passes  []string
+	}{
+		"one":              {[]string{large}, nil, []string{large, mid}},
+		"two":              {[]string{large, large}, []string{large}, []string{mid, a}},
+		"and one waits":    {[]string{large, large, large}, []string{large, mid}, []string{a}},
+		"a dense one":      {[]string{dense}, []string{large, mid, dense}, []string{a}},
+		"before one dense": {[]string{mid, dense}, []string{large, mid, dense}, []string{a}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, &Options{MaxReadMemory: 1 << 20}, nil, func(t *testing.T, w *web) {
+				for uri, data := range map[string][]byte{
+					large: bytes.Repeat([]byte("x"), 256<<10), mid: bytes.Repeat([]byte("x"), 65<<10), dense: bytes.Repeat([]byte{1}, 256<<10),
+				} {
+					w.cat.contents[uri] = mcp.Contents{MIMEType: "text/plain", Data: data, Text: true}
+				}
+				for _, uri := range test.stalled {
+					w.rawPost("HTTP/1.1", read("1", uri))
+					synctest.Wait()
+				}
+				begun := time.Now()
+				for _, uri := range test.passes {
+					w.post(read("2", uri)).want(t, http.StatusOK)
+				}
+				w.post(modern("3", "resources/list", "")).want(t, http.StatusOK)
+				if waited := time.Since(begun); waited != 0 {
+					t.Errorf("%v wait %v", test.passes, waited)
+				}
+				if len(test.waits) == 0 {
+					return
+				}
+				answered := make(chan time.Duration, len(test.waits))
+				for _, uri := range test.waits {
+					go func() {
+						w.post(read("4", uri)).want(t, http.StatusOK)
+						answered <- time.Since(begun)
+					}()
+				}
+				for range test.waits {
+					if waited := <-answered; waited < w.e.opts.WriteTimeout || waited > 3*w.e.opts.WriteTimeout {
+						t.Errorf("one of %v waited %v", test.waits, waited)
+					}
+				}
+			})
+		})
+	}
+}
+
 // The client that leaves ends the work on its request.
 func TestHTTPDisconnectIsTheCancel(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, w *web) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -43,7 +44,8 @@ func (w *web) tokens(log *slog.Logger) (*transport.Tokens, error) {
 
 // isFileName reports whether a file was meant, whose name, which is no secret, would be a token.
 func isFileName(text string) bool {
-	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~/") || filepath.IsAbs(text) {
+	home := strings.HasPrefix(text, "~") && strings.Contains(text, "/") // also that of ~somebody/
+	if home || strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || filepath.IsAbs(text) {
 		return true
 	}
 	fi, err := os.Stat(text)
@@ -60,12 +62,18 @@ func readTokens(name string, log *slog.Logger) (string, error) {
 		return "", fmt.Errorf("--token-file cannot be read: %w", err)
 	case fi.IsDir():
 		return "", withHint("name a file in it", "--token-file %s: it is a directory", quoteArg(name))
-	case fi.Size() > mostTokens:
-		return "", withHint("was another file meant?", "--token-file %s: it is larger than 1 MiB", quoteArg(name))
 	}
-	text, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("--token-file cannot be read: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostTokens+1)) // the size of a pipe or a device says nothing
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--token-file cannot be read: %w", err)
+	case len(text) > mostTokens:
+		return "", withHint("was another file meant?", "--token-file %s: it is larger than 1 MiB", quoteArg(name))
 	}
 	warnOfReaders(name, fi.Mode(), log)
 	return string(text), nil

@@ -44,7 +44,7 @@ func wireError(err error, modern bool) (e *jsonrpc.Error, known bool) {
 	case errors.As(err, &failed):
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: failed.Error(), Data: uriData{failed.URI}}, true
 	case errors.Is(err, listen.ErrTooManyStreams):
-		return jsonrpc.Errorf(jsonrpc.InternalError, "too many open listens: cancel one or try again later"), true
+		return jsonrpc.Errorf(jsonrpc.InternalError, "too many listens and sessions are open: cancel one or try again later"), true
 	case errors.Is(err, listen.ErrShutdown), errors.Is(err, errLeaving):
 		return jsonrpc.Errorf(jsonrpc.InternalError, "the server is shutting down: ask again after it has restarted"), true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -210,7 +210,7 @@ func TestHTTPOrderOfChecks(t *testing.T) {
 // faulty is an answer that nobody can write.
 type faulty struct{ http.ResponseWriter }
 
-func (faulty) Write([]byte) (int, error) { panic("out of order") }
+func (faulty) WriteHeader(int) { panic("out of order") }
 
 func TestHTTPFaultsOfTheProgramAreErrors(t *testing.T) {
 	var log strings.Builder
@@ -222,7 +222,7 @@ func TestHTTPFaultsOfTheProgramAreErrors(t *testing.T) {
 				t.Errorf("the server learns of %v", fault)
 			}
 		}()
-		w.e.ServeHTTP(faulty{httptest.NewRecorder()}, w.request(t.Context(), http.MethodPost, read("1", a)))
+		w.e.ServeHTTP(faulty{httptest.NewRecorder()}, w.request(t.Context(), http.MethodPost, read("1", a)+strings.Repeat(" ", 2*freeBody)))
 	}()
 	if said := log.String(); !strings.Contains(said, `fault="out of order"`) || !strings.Contains(said, "faulty.Write") {
 		t.Errorf("the log says %q", said)

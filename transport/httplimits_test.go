@@ -55,8 +55,11 @@ func TestHTTPListensBeyondTheLimitAreRefused(t *testing.T) {
 	inBubble(t, nil, &HTTPOptions{MaxListensPerClient: 2}, func(t *testing.T, w *web) {
 		s := w.listen("1", onlyA)
 		session := w.open("2025-11-25")
-		w.post(listenTo("3", onlyA)).wantBusy(t, "3")
-		w.post(initialize("4", "2025-11-25")).wantBusy(t, "4")
+		for id, body := range map[string]string{"3": listenTo("3", onlyA), "4": initialize("4", "2025-11-25")} {
+			refusal := w.post(body)
+			refusal.wantBusy(t, id)
+			refusal.want(t, http.StatusServiceUnavailable, "this client", "listens and sessions")
+		}
 		s.close()
 		synctest.Wait()
 		w.listen("5", onlyA)
@@ -106,8 +109,11 @@ func TestHTTPListensBeyondThoseOfTheHubAreRefused(t *testing.T) {
 	w := newWeb(t, listen.NewHub(&listen.Options{MaxStreams: 1}), nil, nil)
 	serveOn(t, w)
 	w.listen("1", onlyA)
-	w.post(listenTo("2", onlyA)).wantBusy(t, "2")
-	w.post(initialize("3", "2025-11-25")).wantBusy(t, "3")
+	for id, body := range map[string]string{"2": listenTo("2", onlyA), "3": initialize("3", "2025-11-25")} {
+		refusal := w.post(body)
+		refusal.wantBusy(t, id)
+		refusal.want(t, http.StatusServiceUnavailable, "listens and sessions")
+	}
 }
 
 func TestHTTPBodiesHaveALimit(t *testing.T) {
@@ -133,6 +139,9 @@ func TestHTTPBodiesHaveALimit(t *testing.T) {
 		}
 		w.do(r).wantError(t, http.StatusRequestEntityTooLarge, `"x"`, -32600, fmt.Sprint(limit))
 	}
+	// Also the longest of an endpoint that allows more than a quarter of the memory there usually is.
+	larger := startWeb(t, nil, &HTTPOptions{MaxBody: 16 << 20})
+	larger.post(message(16<<20)).want(t, http.StatusOK, `"id":"x"`)
 	c := w.raw(fmt.Sprintf("POST /mcp HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nExpect: 100-continue\nContent-Length: %d", limit+1), "")
 	if res := c.response(); res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", res.StatusCode)

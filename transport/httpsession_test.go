@@ -71,6 +71,9 @@ func TestHTTPChangesStayOwedWhileNoStreamIsOpen(t *testing.T) {
 		s.raw(legacyUpdated(a))
 		s.close()
 		synctest.Wait()
+		if n := w.e.unsent(id); n != 0 {
+			t.Errorf("%d bytes are kept for what is not owed", n)
+		}
 		after(time.Second)
 		for range 3 {
 			w.hub.Publish(listen.Change{Keys: []string{a}, List: true})
@@ -82,6 +85,16 @@ func TestHTTPChangesStayOwedWhileNoStreamIsOpen(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
+}
+
+// unsent is how many bytes an idle session keeps of its last stream.
+func (e *Endpoint) unsent(session string) int {
+	e.mu.Lock()
+	s := e.sessions[session]
+	e.mu.Unlock()
+	s.voice <- struct{}{}
+	defer func() { <-s.voice }()
+	return cap(s.unsent)
 }
 
 func TestHTTPASecondGetTakesTheStreamOver(t *testing.T) {

@@ -35,8 +35,8 @@ func TestLimitOfListens(t *testing.T) {
 			c.send(listenTo(id, onlyA))
 			c.raw(acknowledged(id, onlyA))
 		}
-		c.ask(listenTo("3", onlyA)).wantError(t, "3", -32603, "too many open listens", "cancel one")
-		c.ask(initialize("3", "2025-11-25")).wantError(t, "3", -32603, "too many open listens")
+		c.ask(listenTo("3", onlyA)).wantError(t, "3", -32603, "too many listens and sessions", "cancel one")
+		c.ask(initialize("3", "2025-11-25")).wantError(t, "3", -32603, "too many listens and sessions")
 		// Those that are open live on, everything else is served, and one that is cancelled makes room.
 		c.hub.Publish(listen.Change{Keys: []string{a}})
 		if got := c.frames(); len(got) != limit {

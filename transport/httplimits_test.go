@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -221,7 +222,9 @@ func TestHTTPBodiesShareTheirMemory(t *testing.T) {
 
 // Who is not let in and takes no answer holds no more than so many requests, and keeps none of those out who are let in.
 func TestHTTPAnswersToStrangersHaveALimit(t *testing.T) {
-	inBubble(t, nil, &HTTPOptions{MaxRequests: 2}, func(t *testing.T, w *web) {
+	var log strings.Builder
+	opts := &HTTPOptions{MaxRequests: 2, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))}
+	inBubble(t, nil, opts, func(t *testing.T, w *web) {
 		ask := func() *rawConn {
 			c := w.raw("POST /mcp HTTP/1.1\nHost: elsewhere.example\nContent-Length: 0", "")
 			synctest.Wait()
@@ -243,6 +246,9 @@ func TestHTTPAnswersToStrangersHaveALimit(t *testing.T) {
 		stalled[1].Close()
 		synctest.Wait()
 	})
+	if log.Len() != 0 {
+		t.Errorf("the log says %s", &log)
+	}
 }
 
 // What a client has not sent yet, and the answers that it does not take, are no more than what it may ask for.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -12,14 +15,14 @@ import (
 	"time"
 )
 
-// scarce are pipes of a system that has no descriptor for a connection while lacks is set.
-type scarce struct {
+// needy are pipes of a system that has no descriptor for a connection while lacks is set.
+type needy struct {
 	*pipes
 	lacks atomic.Pointer[syscall.Errno]
 	tried atomic.Int64
 }
 
-func (s *scarce) Accept() (net.Conn, error) {
+func (s *needy) Accept() (net.Conn, error) {
 	for {
 		if lack := s.lacks.Load(); lack != nil {
 			s.tried.Add(1)
@@ -33,7 +36,7 @@ func (s *scarce) Accept() (net.Conn, error) {
 }
 
 // lack makes descriptors scarce for some time, also for who waits in Accept.
-func (s *scarce) lack(what syscall.Errno, lasts time.Duration) {
+func (s *needy) lack(what syscall.Errno, lasts time.Duration) {
 	s.lacks.Store(&what)
 	s.accepted <- nil
 	time.Sleep(lasts)
@@ -47,7 +50,7 @@ func TestWebSaysOnceThatDescriptorsAreShort(t *testing.T) {
 	dir := docsTree(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		s := &scarce{pipes: &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}}
+		s := &needy{pipes: &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}}
 		var said strings.Builder
 		ended := serveFrontInBubble(t, ctx, dir, &front{listener: s}, newLogger(&said, "text", "warn"))
 		says := func(when string, want int) {
@@ -74,6 +77,25 @@ func TestWebSaysOnceThatDescriptorsAreShort(t *testing.T) {
 		if said.String() != want {
 			t.Errorf("it said\n%s", said.String())
 		}
+		for _, stray := range strayed {
+			s.lack(stray, time.Second)
+		}
+		says("of what is one client's", 2)
+		time.Sleep(2 * time.Minute)
+		s.lack(syscall.ENOMEM, time.Second)
+		const memory = "mcp-fsserve: warning: nobody else can connect for now: "
+		if synctest.Wait(); said.String() != want+memory+syscall.ENOMEM.Error()+"\n" {
+			t.Errorf("it said\n%s", said.String())
+		}
+		client, server := net.Pipe()
+		s.accepted <- server
+		must2(fmt.Fprint(client, "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"))(t)
+		answer, err := http.ReadResponse(bufio.NewReader(client), nil)
+		must(t, err)
+		if answer.StatusCode != http.StatusNoContent {
+			t.Errorf("afterwards: status %d", answer.StatusCode)
+		}
+		client.Close()
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("it ended with %v", err)

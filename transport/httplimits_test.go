@@ -472,6 +472,9 @@ func TestHTTPAStalledReaderGivesMemoryBack(t *testing.T) {
 // What SECURITY.md says of clients that do not take large answers: each may keep the rest waiting for the time to write.
 func TestHTTPStalledReadersKeepLargeReadsWaiting(t *testing.T) {
 	const large, mid, dense = "test://top/large", "test://top/mid", "test://top/dense" // the sizes are a 64th of those there
+	if NewServer(newFakeCatalogue(), listen.NewHub(nil), nil).mem.size != 64<<20 {
+		t.Error("it is not 64 MiB that reads share")
+	}
 	for name, test := range map[string]struct {
 		stalled []string
 		waits   []string

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -254,4 +257,55 @@ func TestEncodingHeedsItsContext(t *testing.T) {
 			t.Errorf("text %v: %v", text, err)
 		}
 	}
+}
+
+// rereader is a catalogue that reads anew each time, and knows whether what it read before is still held.
+type rereader struct {
+	*fakeCatalogue
+	last  weak.Pointer[byte]
+	reads int
+}
+
+func (c *rereader) Read(ctx context.Context, uri string, reserve func(context.Context, int64) error) (mcp.Contents, error) {
+	found, err := c.fakeCatalogue.Read(ctx, uri, reserve)
+	if err == nil {
+		found.Data = bytes.Clone(found.Data)
+		c.last = weak.Make(&found.Data[0])
+		c.reads++
+	}
+	return found, err
+}
+
+// A read that waits to be done again, with more memory, does not hold what it has read.
+func TestReadsThatWaitHoldNothing(t *testing.T) {
+	cat := &rereader{fakeCatalogue: withControl(1 << 20)()}
+	cat.takes = 0
+	s := NewServer(cat, listen.NewHub(nil), &Options{MaxReadMemory: 8 << 20})
+	other := share{of: s.mem}
+	if err := other.reserve(t.Context(), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	m, failure := jsonrpc.Parse([]byte(read("1", control)))
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	r, err := s.route(&m, origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := 0
+	r.memory = &share{of: s.mem, wait: func(acquire func()) {
+		waited++
+		runtime.GC()
+		if cat.last.Value() != nil || r.memory.held != 0 {
+			t.Errorf("it holds %v and %d bytes of memory", cat.last.Value(), r.memory.held)
+		}
+		other.release()
+		acquire()
+	}}
+	if _, err := s.respond(t.Context(), &r, nil); err != nil || waited != 1 || cat.reads != 2 {
+		t.Errorf("it reads %d times and waits %d times: %v", cat.reads, waited, err)
+	}
+	r.memory.release()
+	s.mem.untouched(t)
 }

@@ -93,7 +93,7 @@ func (n *netted) untilQuiet() {
 	n.wantQuiet()
 }
 
-// TestRoundsFindWritesThroughAMapping: the kernel sets the times of the file when the map is written back.
+// TestRoundsFindWritesThroughAMapping: the kernel sets the times of the file with the first write to a page.
 func TestRoundsFindWritesThroughAMapping(t *testing.T) {
 	n := serve(t, "d/f", "g").net("d/f")
 	n.old("d/f")
@@ -172,6 +172,19 @@ func TestRoundsFollowLinksIntoUnwatchedDirectories(t *testing.T) {
 	n.wantApply(dirty(str, "build"), true, "late", "latest.log", "odd", "via")
 	n.untilQuiet()
 	n.wantList("l", "plain")
+}
+
+// TestRoundsFollowTheWholeWay: a link in a directory without a watch may lead elsewhere before what it leads to exists.
+func TestRoundsFollowTheWholeWay(t *testing.T) {
+	n := serve(t, "via -> .h/cur/x", "far -> .h/one", ".h/one -> two", ".h/two -> none", ".h/cur -> v1", ".h/v1/", ".h/v2/x", ".h/x").net()
+	n.wantList()
+	n.remove(".h/cur")
+	n.must(os.Symlink("v2", n.at(".h/cur")))
+	n.wantRound(true, "via")
+	n.remove(".h/two")
+	n.must(os.Symlink("x", n.at(".h/two")))
+	n.wantRound(true, "far")
+	n.wantList("far", "via")
 }
 
 // ignoring adds a file, opens the directory and subscribes to nothing.

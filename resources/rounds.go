@@ -113,6 +113,12 @@ next:
 
 func (p *Rounds) lookAt(it item) {
 	p.left--
+	if it.file.stat.Load() == nil { // nothing to compare with: what is there now is what the next round goes by
+		in := folder{root: p.root, rel: it.dir}
+		p.root.take(&in, it.file, it.file.name)
+		in.close()
+		return
+	}
 	if rel := join(it.dir, it.file.name); p.root.strayed(rel, it.file) {
 		p.changed = append(p.changed, rel)
 	}
@@ -123,7 +129,7 @@ func (p *Rounds) lookAt(it item) {
 func (r *Root) strayed(rel string, f *file) bool {
 	was := f.stat.Load()
 	if was == nil {
-		return false // nobody has seen it, so there is nothing to compare with
+		return false
 	}
 	now, err := r.glance(rel, was.link)
 	if err != nil {

@@ -187,6 +187,17 @@ func TestRoundsFollowTheWholeWay(t *testing.T) {
 	n.wantList("far", "via")
 }
 
+// TestRoundsTakeWhatNobodyHasSeen: of a file whose state could not be taken when it was subscribed to, the next change is told.
+func TestRoundsTakeWhatNobodyHasSeen(t *testing.T) {
+	p := serve(t, "d/f")
+	p.load()
+	n := &netted{place: p, asked: []string{"test://d/f"}}
+	n.rounds = p.Rounds(n.keys)
+	n.wantQuiet()
+	n.must(os.WriteFile(n.at("d/f"), []byte("as nobody is told"), 0o644))
+	n.wantRound(false, "d/f")
+}
+
 // ignoring adds a file, opens the directory and subscribes to nothing.
 func (p *place) ignoring(file, text string) *netted {
 	p.write(file, text)

@@ -358,3 +358,50 @@ func BenchmarkRound(b *testing.B) {
 		n.rounds.Look(context.Background(), 10_000)
 	}
 }
+
+// BenchmarkRoundOfManyKeys: 200,000 of which none is a file here, as where another root serves them, or nobody yet.
+func BenchmarkRoundOfManyKeys(b *testing.B) {
+	for _, base := range []string{"test://", "other://"} {
+		b.Run(base, func(b *testing.B) {
+			n := serve(b).net()
+			for i := range 200_000 {
+				n.asked = append(n.asked, fmt.Sprintf("%ssome/directory/file-%d.md", base, i))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				n.rounds.Look(context.Background(), 10_000)
+			}
+		})
+	}
+}
+
+// BenchmarkRoundBeneath: one directory of 100,000 files, and one of 20,000 directories.
+func BenchmarkRoundBeneath(b *testing.B) {
+	for _, layout := range []string{"d/%d", "d/%d/"} {
+		b.Run(layout, func(b *testing.B) {
+			var files []string
+			for i := range 20_000 {
+				files = append(files, fmt.Sprintf(layout, i))
+			}
+			n := serve(b, files...).net("d")
+			b.ReportAllocs()
+			for b.Loop() {
+				n.rounds.Look(context.Background(), 10_000)
+			}
+		})
+	}
+}
+
+// BenchmarkUnheardLinks is what a link that changes costs where there are 20,000 others, which nobody need look at.
+func BenchmarkUnheardLinks(b *testing.B) {
+	var files []string
+	for i := range 20_000 {
+		files = append(files, fmt.Sprintf("some/directory/%d", i), fmt.Sprintf("l/%d -> ../some/directory/%d", i, i))
+	}
+	n := serve(b, files...).net()
+	b.ReportAllocs()
+	for b.Loop() {
+		n.ways.Add(1)
+		n.rounds.Look(context.Background(), 10_000)
+	}
+}

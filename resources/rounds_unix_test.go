@@ -331,6 +331,38 @@ func unheardStorm(t *testing.T, seed uint64) {
 	}
 }
 
+// TestRoundsGoOnWhileOthersWork: a round may come upon anything that a batch is about to change.
+func TestRoundsGoOnWhileOthersWork(t *testing.T) {
+	p := serve(t, "a", "d/a", "d/e/a", ".h/a", ".v1/x", ".v2/x", "..data -> .v1", "l -> ..data/x", "m -> .h/a")
+	s := newStorming(p, 1)
+	n := p.net("", "a", "d/a", "l", "m")
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				n.rounds.Look(context.Background(), 20)
+			}
+		}
+	}()
+	for range 200 {
+		s.begin()
+		s.step()
+		p.applyAll(watcher.Batch{Dirty: s.dirty()})
+	}
+	close(done)
+	<-ended
+	for range 3 {
+		n.round()
+	}
+	if got, want := slices.Sorted(slices.Values(p.list())), slices.Sorted(maps.Keys(p.shot())); !slices.Equal(got, want) {
+		t.Errorf("list %q\ndisk %q", got, want)
+	}
+}
+
 // outsideStep makes a hard link outside of the directory, or writes through one.
 func (s *storming) outsideStep(outside string, i int) string {
 	out := filepath.Join(outside, s.pick("1", "2", "3"))

@@ -205,3 +205,22 @@ func BenchmarkIdleStream(b *testing.B) {
 	b.ReportMetric(float64(heap()-before)/float64(n), "B/stream")
 	runtime.KeepAlive(h)
 }
+
+// BenchmarkKeys is a pass over the keys of a crowd, in pieces of 256, of which each holds the lock once.
+func BenchmarkKeys(b *testing.B) {
+	for _, streams := range []int{1_000, 4_000} {
+		b.Run(fmt.Sprint("streams=", streams), func(b *testing.B) {
+			h := listen.NewHub(nil)
+			crowd(b, h, streams, 50)
+			var piece []string
+			pieces := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				for at := -1; at != 0; pieces++ {
+					piece, at = h.Keys(piece[:0], at, 256)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(pieces), "ns/lock")
+		})
+	}
+}

@@ -72,7 +72,8 @@ func (r *Root) plainWay(rel string) error {
 
 // info is os.Lstat with no link in any segment but the last.
 func (r *Root) info(rel string) (fs.FileInfo, error) {
-	if dir, _ := split(rel); dir == "" {
+	dir, name := split(rel)
+	if dir == "" {
 		return os.Lstat(r.host(rel))
 	}
 	if r.reach.native {
@@ -81,6 +82,13 @@ func (r *Root) info(rel string) (fs.FileInfo, error) {
 		case err == nil:
 			defer f.Close()
 			return f.Stat()
+		case errors.Is(err, syscall.ENAMETOOLONG): // but its directory can be listed, so it is served
+			in, err := r.open(dir, lookOnly|onlyDir)
+			if err != nil {
+				return nil, err
+			}
+			defer in.Close()
+			return lstatIn(in, name)
 		case !noDescriptors(err):
 			return nil, err
 		}

@@ -113,6 +113,12 @@ next:
 
 func (p *Rounds) lookAt(it item) {
 	p.left--
+	if it.file.stat.Load() == nil { // nothing to compare with: what is there now is what the next round goes by
+		in := folder{root: p.root, rel: it.dir}
+		p.root.take(&in, it.file, it.file.name)
+		in.close()
+		return
+	}
 	if rel := join(it.dir, it.file.name); p.root.strayed(rel, it.file) {
 		p.changed = append(p.changed, rel)
 	}
@@ -123,21 +129,37 @@ func (p *Rounds) lookAt(it item) {
 func (r *Root) strayed(rel string, f *file) bool {
 	was := f.stat.Load()
 	if was == nil {
-		return false // nobody has seen it, so there is nothing to compare with
+		return false
 	}
-	look := os.Lstat
-	if was.link { // it led to a file inside the root when it was last followed
-		look = os.Stat
-	}
-	fi, k, err := sortOut(look(r.host(rel)))
+	now, err := r.glance(rel, was.link)
 	if err != nil {
 		return false
 	}
-	if k != regular {
-		return true
+	return now == nil || !now.unchanged(was) || now.ctime != was.ctime || now.ctimeNano != was.ctimeNano
+}
+
+// glance returns the state of the file at rel, or where the link there leads, nil for none. It is quick while all is well, and
+// looks as Apply does if not: a path may be too long for one call, and what Apply finds as it was would be suspected for ever.
+func (r *Root) glance(rel string, link bool) (*stat, error) {
+	look := os.Lstat
+	if link { // it led to a file inside the root when it was last followed
+		look = os.Stat
 	}
-	now := newStat(fi, r.who)
-	return !now.unchanged(was) || now.ctime != was.ctime || now.ctimeNano != was.ctimeNano
+	fi, err := look(r.host(rel))
+	switch {
+	case err == nil && fi.Mode().IsRegular():
+		return newStat(fi, r.who), nil
+	case err == nil:
+		return nil, nil
+	case link:
+		to, err := r.resolve(rel)
+		return to.stat, err
+	}
+	fi, k, err := r.lstat(rel)
+	if err != nil || k != regular {
+		return nil, err
+	}
+	return newStat(fi, r.who), nil
 }
 
 func (p *Rounds) lookAtLinks(ctx context.Context) {

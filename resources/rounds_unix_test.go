@@ -93,7 +93,7 @@ func (n *netted) untilQuiet() {
 	n.wantQuiet()
 }
 
-// TestRoundsFindWritesThroughAMapping: the kernel sets the times of the file when the map is written back.
+// TestRoundsFindWritesThroughAMapping: the kernel sets the times of the file with the first write to a page.
 func TestRoundsFindWritesThroughAMapping(t *testing.T) {
 	n := serve(t, "d/f", "g").net("d/f")
 	n.old("d/f")
@@ -172,6 +172,30 @@ func TestRoundsFollowLinksIntoUnwatchedDirectories(t *testing.T) {
 	n.wantApply(dirty(str, "build"), true, "late", "latest.log", "odd", "via")
 	n.untilQuiet()
 	n.wantList("l", "plain")
+}
+
+// TestRoundsFollowTheWholeWay: a link in a directory without a watch may lead elsewhere before what it leads to exists.
+func TestRoundsFollowTheWholeWay(t *testing.T) {
+	n := serve(t, "via -> .h/cur/x", "far -> .h/one", ".h/one -> two", ".h/two -> none", ".h/cur -> v1", ".h/v1/", ".h/v2/x", ".h/x").net()
+	n.wantList()
+	n.remove(".h/cur")
+	n.must(os.Symlink("v2", n.at(".h/cur")))
+	n.wantRound(true, "via")
+	n.remove(".h/two")
+	n.must(os.Symlink("x", n.at(".h/two")))
+	n.wantRound(true, "far")
+	n.wantList("far", "via")
+}
+
+// TestRoundsTakeWhatNobodyHasSeen: of a file whose state could not be taken when it was subscribed to, the next change is told.
+func TestRoundsTakeWhatNobodyHasSeen(t *testing.T) {
+	p := serve(t, "d/f")
+	p.load()
+	n := &netted{place: p, asked: []string{"test://d/f"}}
+	n.rounds = p.Rounds(n.keys)
+	n.wantQuiet()
+	n.must(os.WriteFile(n.at("d/f"), []byte("as nobody is told"), 0o644))
+	n.wantRound(false, "d/f")
 }
 
 // ignoring adds a file, opens the directory and subscribes to nothing.
@@ -307,6 +331,38 @@ func unheardStorm(t *testing.T, seed uint64) {
 	}
 }
 
+// TestRoundsGoOnWhileOthersWork: a round may come upon anything that a batch is about to change.
+func TestRoundsGoOnWhileOthersWork(t *testing.T) {
+	p := serve(t, "a", "d/a", "d/e/a", ".h/a", ".v1/x", ".v2/x", "..data -> .v1", "l -> ..data/x", "m -> .h/a")
+	s := newStorming(p, 1)
+	n := p.net("", "a", "d/a", "l", "m")
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				n.rounds.Look(context.Background(), 20)
+			}
+		}
+	}()
+	for range 200 {
+		s.begin()
+		s.step()
+		p.applyAll(watcher.Batch{Dirty: s.dirty()})
+	}
+	close(done)
+	<-ended
+	for range 3 {
+		n.round()
+	}
+	if got, want := slices.Sorted(slices.Values(p.list())), slices.Sorted(maps.Keys(p.shot())); !slices.Equal(got, want) {
+		t.Errorf("list %q\ndisk %q", got, want)
+	}
+}
+
 // outsideStep makes a hard link outside of the directory, or writes through one.
 func (s *storming) outsideStep(outside string, i int) string {
 	out := filepath.Join(outside, s.pick("1", "2", "3"))
@@ -331,6 +387,53 @@ func BenchmarkRound(b *testing.B) {
 	n := serve(b, files...).net(files...)
 	b.ReportAllocs()
 	for b.Loop() {
+		n.rounds.Look(context.Background(), 10_000)
+	}
+}
+
+// BenchmarkRoundOfManyKeys: 200,000 of which none is a file here, as where another root serves them, or nobody yet.
+func BenchmarkRoundOfManyKeys(b *testing.B) {
+	for _, base := range []string{"test://", "other://"} {
+		b.Run(base, func(b *testing.B) {
+			n := serve(b).net()
+			for i := range 200_000 {
+				n.asked = append(n.asked, fmt.Sprintf("%ssome/directory/file-%d.md", base, i))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				n.rounds.Look(context.Background(), 10_000)
+			}
+		})
+	}
+}
+
+// BenchmarkRoundBeneath: one directory of 100,000 files, and one of 20,000 directories.
+func BenchmarkRoundBeneath(b *testing.B) {
+	for _, layout := range []string{"d/%d", "d/%d/"} {
+		b.Run(layout, func(b *testing.B) {
+			var files []string
+			for i := range 20_000 {
+				files = append(files, fmt.Sprintf(layout, i))
+			}
+			n := serve(b, files...).net("d")
+			b.ReportAllocs()
+			for b.Loop() {
+				n.rounds.Look(context.Background(), 10_000)
+			}
+		})
+	}
+}
+
+// BenchmarkUnheardLinks is what a link that changes costs where there are 20,000 others, which nobody need look at.
+func BenchmarkUnheardLinks(b *testing.B) {
+	var files []string
+	for i := range 20_000 {
+		files = append(files, fmt.Sprintf("some/directory/%d", i), fmt.Sprintf("l/%d -> ../some/directory/%d", i, i))
+	}
+	n := serve(b, files...).net()
+	b.ReportAllocs()
+	for b.Loop() {
+		n.ways.Add(1)
 		n.rounds.Look(context.Background(), 10_000)
 	}
 }

@@ -3,15 +3,15 @@ package resources
 import (
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // unheard is a link whose way leads through a directory without a watch, so that no event tells of all that matters to it.
 type unheard struct {
-	rel  string
-	file *file // nil: it is not served
-	end  string
-	was  fs.FileInfo // of end when it was last looked at, if the link is not served
-	seen bool        // it was looked at
+	rel     string
+	file    *file         // nil: it is not served
+	through []string      // as in link
+	was     []fs.FileInfo // of each of through when last looked at, if the link is not served; nil before
 }
 
 // unheardLinks returns those links. It returns old if no link and no directory has come, gone or changed since ways.
@@ -38,9 +38,9 @@ func (r *Root) unheardLinks(old []*unheard, ways *uint64) []*unheard {
 				continue
 			}
 			done[l] = true
-			u := &unheard{rel: l.rel(), file: l.dir.file(l.name), end: l.end()}
-			if was := known[u.rel]; was != nil && was.end == u.end {
-				u.was, u.seen = was.was, was.seen
+			u := &unheard{rel: l.rel(), file: l.dir.file(l.name), through: l.through}
+			if was := known[u.rel]; was != nil && slices.Equal(was.through, u.through) {
+				u.was = was.was
 			}
 			out = append(out, u)
 		}
@@ -54,12 +54,22 @@ func (r *Root) astray(u *unheard) bool {
 	if u.file != nil {
 		return r.strayed(u.rel, u.file)
 	}
-	now, err := os.Lstat(r.host(u.end))
-	if err != nil {
-		now = nil
+	now := make([]fs.FileInfo, len(u.through)) // what is not there is nil
+	for i, p := range u.through {
+		if fi, err := os.Lstat(r.host(p)); err == nil {
+			now[i] = fi
+		}
 	}
-	same := u.seen && (now == nil) == (u.was == nil) &&
-		(now == nil || os.SameFile(now, u.was) && now.Mode() == u.was.Mode())
-	u.was, u.seen = now, true
+	same := u.was != nil && slices.EqualFunc(now, u.was, leadsAlike)
+	u.was = now
 	return !same
+}
+
+// leadsAlike reports whether a name on the way of a link is what it was, as far as the way goes. A link that is made anew may
+// have the number of the one before.
+func leadsAlike(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Mode() == b.Mode() && (a.Mode().Type() != fs.ModeSymlink || a.ModTime().Equal(b.ModTime()))
 }

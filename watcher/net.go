@@ -6,9 +6,16 @@ import (
 )
 
 const (
-	lookEvery = 1250 * time.Millisecond // between rounds of Options.Look, and no less than lookRest times what one takes
+	// Between rounds of Options.Look are lookEvery, or lookRest times what one takes, but no more than lookLate: a disk that
+	// did not answer for a minute is looked at again when it does.
+	lookEvery = 1250 * time.Millisecond
 	lookRest  = 10
+	lookLate  = 30 * time.Second
 	lookMost  = 10_000 // files in a round, some 20 ms
+
+	// nameMost paths in burstSpan are what a round names. It can find thousands, after a copy of a tree by hard links: all
+	// at once they would be a burst, in which a save waits, and beyond maxPaths whole directories would be looked through.
+	nameMost = burstPaths / 2
 
 	// eventsFirst is how long the event of what a look came upon may take. It names the path first then, and a write that was
 	// on its way is not told of twice.
@@ -51,10 +58,13 @@ func (n *net) round(ctx context.Context) (more bool) {
 	if len(changed) > 0 && !sleep(ctx, eventsFirst) {
 		return false
 	}
-	for _, path := range changed {
+	for i, path := range changed {
+		if i > 0 && i%nameMost == 0 && !sleep(ctx, burstSpan) {
+			return false
+		}
 		n.pump.merge(path, Attribute) // the weakest evidence: if an event has told meanwhile, nothing follows from it
 	}
-	return looked > 0 && sleep(ctx, max(jitter(lookEvery), lookRest*took))
+	return looked > 0 && sleep(ctx, max(jitter(lookEvery), min(lookRest*took, lookLate)))
 }
 
 // sleep returns false as soon as ctx ends.

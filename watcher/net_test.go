@@ -150,3 +150,62 @@ func TestNetLetsEventsGoFirst(t *testing.T) {
 		}
 	})
 }
+
+// TestNetLooksAgainAfterASlowDisk: a round that took an hour does not have the next one wait for ten.
+func TestNetLooksAgainAfterASlowDisk(t *testing.T) {
+	k := &looker{}
+	bubble(t, Options{Look: k.look}, nil, func(l *lab) {
+		k.set(5, time.Hour)
+		l.idle(3 * time.Hour)
+		l.wantGaps(k, time.Hour, time.Hour+lookLate)
+	})
+}
+
+// TestNetMakesNoBurst: however many paths a round finds, each is named by itself, and a save meanwhile is told at once.
+func TestNetMakesNoBurst(t *testing.T) {
+	k := &looker{}
+	var many []string
+	for i := range 2 * maxPaths {
+		many = append(many, fmt.Sprintf("d/%d", i))
+	}
+	bubble(t, Options{Look: k.look}, func(l *lab) {
+		l.do("mkdir d; write f")
+		for _, path := range many {
+			l.must(l.write(l.at(path)))
+		}
+	}, func(l *lab) {
+		k.set(len(many), 0)
+		l.idle(10 * time.Second)
+		l.hush()
+		k.set(len(many), 0, many...)
+		for k.asks() == 0 {
+			l.idle(time.Millisecond)
+		}
+		l.idle(time.Second)
+		start := time.Now()
+		l.do("write f")
+		l.idle(2 * most)
+		saved := false
+		named := map[string]bool{}
+		for wait := range 2 {
+			for _, b := range l.hush() {
+				if len(b.Rescan) > 0 {
+					t.Fatalf("looked through %q", b.Rescan)
+				}
+				for _, d := range b.Dirty {
+					named[d.Path] = true
+					saved = saved || d == (Dirty{"f", Content}) && l.began.Add(b.at).Sub(start) <= most
+				}
+			}
+			if wait == 0 {
+				l.idle(20 * time.Second)
+			}
+		}
+		if !saved {
+			t.Error("the save was not told at once")
+		}
+		if len(named) != len(many)+1 {
+			t.Errorf("named %d paths of %d", len(named)-1, len(many))
+		}
+	})
+}

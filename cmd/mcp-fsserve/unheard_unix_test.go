@@ -62,7 +62,7 @@ func (w *wire) wantFrames(texts ...string) {
 	}
 }
 
-// writeMapped writes through a shared mapping. The kernel sets the file's times when that is written back.
+// writeMapped writes through a shared mapping. The kernel sets the file's times with the first write to a page.
 func writeMapped(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -33,7 +33,8 @@ type message struct {
 // startSession starts program, a path or a name on PATH.
 func startSession(t testing.TB, program string, args ...string) *session {
 	t.Helper()
-	s := &session{t: t, cmd: exec.Command(program, args...), frames: make(chan string, 1000)}
+	frames := make(chan string, 1000)
+	s := &session{t: t, cmd: exec.Command(program, args...), frames: frames}
 	var err error
 	s.in, err = s.cmd.StdinPipe()
 	must(t, err)
@@ -41,11 +42,11 @@ func startSession(t testing.TB, program string, args ...string) *session {
 	must(t, err)
 	must(t, s.cmd.Start())
 	go func() {
-		defer close(s.frames)
+		defer close(frames)
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 64<<20)
 		for lines.Scan() {
-			s.frames <- lines.Text()
+			frames <- lines.Text()
 		}
 	}()
 	t.Cleanup(func() {
@@ -112,10 +113,16 @@ func (s *session) next() (m message) {
 		if !ok {
 			s.t.Fatal("the server ended")
 		}
-		must(s.t, json.Unmarshal([]byte(frame), &m))
+		m = parseMessage(s.t, frame)
 	case <-time.After(patience):
 		s.t.Fatal("the server says nothing")
 	}
+	return m
+}
+
+func parseMessage(t testing.TB, frame string) (m message) {
+	t.Helper()
+	must(t, json.Unmarshal([]byte(frame), &m))
 	return m
 }
 

@@ -15,11 +15,17 @@ type Catalogue struct {
 	prefixes []string // of the URIs
 	labels   []string // of the names of resources: "NAME/" where there are several roots
 	pageSize int
+	update   func(ctx context.Context)
 }
 
 // CatalogueOptions configure a Catalogue. A nil *CatalogueOptions is the default.
 type CatalogueOptions struct {
 	PageSize int // entries of a page; default 250
+
+	// Update has all roots Apply what happened on disk before the call, as far as ctx allows. It is called, from any
+	// goroutine, before anything is answered from the index: pages, directories, completions, and that nothing is there.
+	// Nil: the answers are what Apply was told so far.
+	Update func(ctx context.Context)
 }
 
 // NewCatalogue returns the catalogue of the given roots, which are listed in that order.
@@ -27,9 +33,12 @@ func NewCatalogue(opts *CatalogueOptions, roots ...*Root) *Catalogue {
 	if opts == nil {
 		opts = &CatalogueOptions{}
 	}
-	c := &Catalogue{roots: roots, pageSize: opts.PageSize}
+	c := &Catalogue{roots: roots, pageSize: opts.PageSize, update: opts.Update}
 	if c.pageSize <= 0 {
 		c.pageSize = 250
+	}
+	if c.update == nil {
+		c.update = func(context.Context) {}
 	}
 	for _, r := range roots {
 		c.prefixes = append(c.prefixes, r.base.prefix)
@@ -53,6 +62,7 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 			return out, err
 		}
 	}
+	c.update(ctx)
 	count := 0
 	last := "" // the cursor that ends the page
 	for i := start; i < len(c.roots); i++ {
@@ -89,12 +99,23 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 
 // Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *mcp.NotFoundError,
 // *mcp.TooLargeError, *mcp.ReadError, that of ctx or of reserve, which is asked, unless it is nil, before more than 64 KiB
-// are read.
+// are read. Files are read from the disk; the index is brought up to date first if uri names anything else.
 func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
+	out, err := c.readAny(ctx, uri, reserve, false)
+	var absent *mcp.NotFoundError
+	if errors.Is(err, errStale) || errors.As(err, &absent) {
+		c.update(ctx)
+		out, err = c.readAny(ctx, uri, reserve, true)
+	}
+	return out, err
+}
+
+// readAny reads what one of the roots has behind uri. Unless the index is updated the error is errStale for a directory.
+func (c *Catalogue) readAny(ctx context.Context, uri string, reserve Reserve, updated bool) (mcp.Contents, error) {
 	var failed error
 	for _, r := range c.roots {
 		for _, rd := range r.readings(uri) {
-			out, err := r.read(ctx, uri, rd, reserve)
+			out, err := r.read(ctx, uri, rd, reserve, updated)
 			if err == nil {
 				return out, nil
 			}

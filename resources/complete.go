@@ -14,6 +14,7 @@ import (
 func (c *Catalogue) Complete(ctx context.Context, template, value string) (mcp.Completion, error) {
 	for _, r := range c.roots {
 		if r.base.template() == template {
+			c.update(ctx)
 			return r.completions(ctx, value)
 		}
 	}

@@ -16,6 +16,8 @@
 //   - A root that is missing, or a directory that cannot be listed, counts as empty. What shows once it can be listed counts as
 //     there at once, and is read by its own rules even before an Apply knows them.
 //   - Of roots inside each other the inner one serves its subtree, and the outer one denies it.
+//   - What is answered from the index (pages, directories, completions, that nothing is there) is preceded by
+//     CatalogueOptions.Update, so that a client finds what it has just done on disk. Files are read from the disk.
 //   - Load and Apply exclude each other and do their I/O without the lock that readers take: List, Read, Resolve, Skip and
 //     Baseline never wait for the disk work of Apply. List waits for Load, also for one that an Apply makes up for, until
 //     its page is known.

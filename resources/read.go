@@ -18,12 +18,16 @@ import (
 // are only so many reads at a time. Asked again, it gives so much instead of what it gave before.
 type Reserve = func(ctx context.Context, size int64) error
 
-// read returns the content of what rd names. uri is the client's spelling.
-func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve) (mcp.Contents, error) {
+// errStale: a directory is to be listed from an index that is not updated.
+var errStale = errors.New("not up to date")
+
+// read returns the content of what rd names, with errStale for a directory unless the index is updated. uri is the client's
+// spelling.
+func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve, updated bool) (mcp.Contents, error) {
 	if err := ctx.Err(); err != nil {
 		return mcp.Contents{}, err
 	}
-	out, err := r.readPath(ctx, uri, rd, reserve)
+	out, err := r.readPath(ctx, uri, rd, reserve, updated)
 	if refusal, ok := err.(refused); ok {
 		return out, refusal.error
 	}
@@ -43,7 +47,7 @@ func explain(uri string, err error) error {
 	var tooLarge *mcp.TooLargeError
 	var no syscall.Errno
 	switch {
-	case err == nil, errors.As(err, &tooLarge), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, err == errStale, errors.As(err, &tooLarge), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, errDenied):
 		return &mcp.ReadError{URI: uri, Reason: fs.ErrPermission.Error()}
@@ -66,13 +70,13 @@ var errUnknown = errors.New("the rules for it cannot be read now, ask again")
 
 // readPath reads again if what it found was replaced before it was open, and with more memory until what it comes upon fits:
 // a file may grow while its reader waits, and nothing is held open by those who do.
-func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve) (mcp.Contents, error) {
+func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve, updated bool) (mcp.Contents, error) {
 	room := r.maxSize
 	if reserve != nil {
 		room = min(room, mcp.SmallRead)
 	}
 	for moved := 0; ; {
-		out, err := r.readWithin(ctx, uri, rd, room)
+		out, err := r.readWithin(ctx, uri, rd, room, updated)
 		if moved++; errors.Is(err, errMoved) && moved < looks {
 			continue
 		}
@@ -88,9 +92,9 @@ func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Res
 }
 
 // readWithin reads what takes room bytes at most, which are no more than maxSize. The error is needsRoom if it takes more.
-func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64) (out mcp.Contents, err error) {
+func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64, updated bool) (out mcp.Contents, err error) {
 	if rd.rel == "" {
-		return r.readDirectory(ctx, uri, "", room)
+		return r.readDirectory(ctx, uri, "", room, updated)
 	}
 	where, err := r.seek(rd)
 	if err != nil {
@@ -98,7 +102,7 @@ func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int6
 	}
 	defer where.close()
 	if where.info.IsDir() {
-		return r.readDirectory(ctx, uri, rd.rel, room)
+		return r.readDirectory(ctx, uri, rd.rel, room, updated)
 	}
 	f, info, err := where.open()
 	if err != nil {
@@ -245,7 +249,10 @@ func (r *Root) spelled(rel string) (bool, error) {
 }
 
 // readDirectory lists the children of a visible directory (RFC 2483, 5: one URI a line, CRLF).
-func (r *Root) readDirectory(ctx context.Context, uri, rel string, room int64) (out mcp.Contents, err error) {
+func (r *Root) readDirectory(ctx context.Context, uri, rel string, room int64, updated bool) (out mcp.Contents, err error) {
+	if !updated {
+		return out, errStale
+	}
 	var d *dir
 	err = r.await(ctx, func() bool {
 		var rest string

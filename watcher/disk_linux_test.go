@@ -19,7 +19,8 @@ func inodeOf(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino 
 
 func changeTime(info fs.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Ctim.Nano() }
 
-// kernelWatches counts the inotify watches of this process. ok is false where the kernel does not tell.
+// kernelWatches counts the inotify watches of this process but for the cookies, of which each instance has one. ok is false where
+// the kernel does not tell.
 func kernelWatches() (n int, ok bool) {
 	infos, err := filepath.Glob("/proc/self/fdinfo/*")
 	if err != nil || len(infos) == 0 {
@@ -30,11 +31,13 @@ func kernelWatches() (n int, ok bool) {
 		if err != nil {
 			continue
 		}
+		has := 0
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			if strings.HasPrefix(lines.Text(), "inotify wd:") {
-				n++
+				has++
 			}
 		}
+		n += max(has-1, 0)
 		_ = f.Close()
 	}
 	return n, true

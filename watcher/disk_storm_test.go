@@ -86,6 +86,19 @@ func (r *running) settled(t *testing.T, exact bool) {
 	})
 }
 
+// synced has the watcher tell all that happened, and then the consumer knows the disk.
+func (r *running) synced(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	if err := r.Sync(ctx); err != nil {
+		t.Error(err)
+	}
+	if p := r.differs(r.Watched()); p != "" {
+		t.Errorf("after Sync:\n%s", p)
+	}
+}
+
 // TestStorm changes a real tree as fast as it can.
 func TestStorm(t *testing.T) {
 	for _, faults := range []struct {
@@ -127,7 +140,11 @@ func playDisk(t *testing.T, seed uint64, wrap func(source) source, exact bool) {
 		// In between, or not, the watcher gets to the end of it.
 		if s.rng.IntN(2) == 0 {
 			s.calm(s.base)
-			r.settled(t, exact)
+			if s.rng.IntN(2) == 0 {
+				r.synced(t)
+			} else {
+				r.settled(t, exact)
+			}
 		}
 	}
 	s.calm(s.base)

@@ -32,6 +32,10 @@
 //   - Retry. What the consumer could not look at is in Rescan again, see [Reply].
 //   - Root. It may be missing, vanish, return and be replaced; that is noticed within 2 s and then emitted as Dirty "" with
 //     Rescan [""].
+//   - Barrier. [Watcher.Sync] returns when all that happened before it was called has been emitted and answered, second looks
+//     included. On Linux a mark in the queue of events says that the earlier ones have been read; where none can be had the time of
+//     a window stands for it. A window that is waited for closes at once, unless it is part of a burst. What happens later
+//     holds up no Sync for longer than 100 ms.
 //   - Blocking. emit is called from the goroutine of [Watcher.Run] only. While it works events are merged into a set that is
 //     bounded: beyond the bounds parents are recorded instead of paths, then the whole tree.
 //   - Goroutines. New starts none; Run returns when its own have ended.

@@ -3,6 +3,7 @@ package watcher
 import (
 	"math/rand/v2"
 	"runtime"
+	"sync"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -16,6 +17,9 @@ type faulty struct {
 	errs   chan error
 	done   chan struct{}
 	ended  chan struct{}
+
+	mu   sync.Mutex // guards name
+	name string     // of the cookie
 }
 
 func newFaulty(src source, seed uint64, drop int) *faulty {
@@ -30,6 +34,20 @@ func newFaulty(src source, seed uint64, drop int) *faulty {
 	}
 	go f.run()
 	return f
+}
+
+func (f *faulty) Cookie(anew bool) (string, error) {
+	name, err := f.source.Cookie(anew)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.name = name
+	return name, err
+}
+
+func (f *faulty) cookie() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.name
 }
 
 func (f *faulty) Events() <-chan fsnotify.Event { return f.events }
@@ -84,6 +102,11 @@ func (f *faulty) keep(kept []fsnotify.Event, lost bool, e fsnotify.Event, ok boo
 	}
 	if f.drop > 0 && f.rng.IntN(f.drop) == 0 {
 		return kept, true, from
+	}
+	if e.Name == f.cookie() { // it overtakes nothing
+		f.flush(kept, lost)
+		f.flush([]fsnotify.Event{e}, false)
+		return nil, false, from
 	}
 	kept = append(kept, e)
 	if f.rng.IntN(4) == 0 {

@@ -55,6 +55,11 @@ type telling struct {
 
 // bubble runs the watcher on a tree made by setup, and test once the first walk is over.
 func bubble(t *testing.T, opts Options, setup func(*lab), test func(*lab)) {
+	bubbleOn(t, opts, func(s *modelSource) source { return s }, setup, test)
+}
+
+// bubbleOn has the watcher see the model's source as wrap makes it.
+func bubbleOn(t *testing.T, opts Options, wrap func(*modelSource) source, setup func(*lab), test func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lab{T: t, model: newModel()}
 		l.must(l.mkdir(modelBase))
@@ -70,7 +75,7 @@ func bubble(t *testing.T, opts Options, setup func(*lab), test func(*lab)) {
 		w.disk = l.model
 		w.source = func() (source, error) {
 			l.src = newModelSource(l.model)
-			return l.src, nil
+			return wrap(l.src), nil
 		}
 		l.Watcher = w
 		l.consumer = &consumer{root: w.root, view: l.model, skip: w.skip}

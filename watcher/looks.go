@@ -93,6 +93,14 @@ func (l *looks) release(path string, e Evidence, now time.Time) Evidence {
 	return 0
 }
 
+// oldest is when the path was first held that is for longest, zero when none is.
+func (l *looks) oldest() (t time.Time) {
+	for _, x := range l.held {
+		t = earliest(t, x.first)
+	}
+	return t
+}
+
 // take takes out every path whose time has come.
 func (l *looks) take(now time.Time) map[string]look {
 	if l.next.IsZero() || now.Before(l.next) {

@@ -18,6 +18,9 @@ type loop struct {
 	emit func(Batch) Reply
 	log  *slog.Logger
 
+	barrier   *barrier
+	crossings crossings
+
 	settle  settle
 	looks   looks
 	retries retries
@@ -36,11 +39,13 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 	l.batch.rescan = append(l.batch.rescan, "")
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer l.abandon()
 	for {
 		l.send(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
+		l.letThrough()
 		timer.Reset(time.Until(l.next()))
 		select {
 		case <-ctx.Done():
@@ -48,6 +53,7 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 		case <-done:
 			return errEnded
 		case <-l.pump.wake:
+		case <-l.barrier.wake:
 		case <-timer.C:
 			l.turn(ctx)
 		}
@@ -56,14 +62,19 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
-	return earliest(l.pump.due(&l.settle), l.retries.next, l.doubts.next(), l.doubts.second, l.checkRoot, l.slow, l.looks.next)
+	return earliest(l.barrier.ready(), l.pump.due(&l.settle, l.crossings.open()), l.retries.next, l.doubts.next(), l.doubts.second, l.checkRoot, l.slow, l.looks.next)
 }
 
 // turn does all that is due. What appears while it does is for the next turn.
 func (l *loop) turn(ctx context.Context) {
 	now := time.Now()
 	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
-	if due(l.pump.due(&l.settle)) {
+	l.admit(now)
+	window := l.pump.due(&l.settle, l.crossings.open())
+	if window.IsZero() || due(window) {
+		l.took()
+	}
+	if due(window) {
 		h := l.pump.take()
 		l.settle.close(&h, now)
 		l.window(ctx, h, now)

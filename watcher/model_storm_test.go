@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -61,7 +62,14 @@ func playModel(t *testing.T, seed uint64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	turns, budget, often := 1+rng.IntN(20), 20+rng.IntN(200), 1+rng.IntN(8)
 	calm := make(chan struct{})
+	var stepping sync.Mutex // guards pause
+	pause := false
 	m.interrupt(func() {
+		stepping.Lock()
+		defer stepping.Unlock()
+		if pause {
+			return
+		}
 		select {
 		case <-calm:
 			return
@@ -98,6 +106,21 @@ func playModel(t *testing.T, seed uint64) {
 		_ = m.write(s.path("in/f"))
 		_ = m.mkdir(s.path("in/a"))
 		_ = m.exchange(s.path("in/a"), s.path("in/b"))
+		if i%3 == 1 && !failing && c.fails == nil {
+			stepping.Lock()
+			pause = true
+			stepping.Unlock()
+			s.calm(s.base)
+			if err := w.Sync(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if d := c.differs(w.Watched()); d != "" {
+				t.Errorf("after Sync in turn %d:\n%s", i, d)
+			}
+			stepping.Lock()
+			pause = false
+			stepping.Unlock()
+		}
 	}
 	close(calm)
 	m.fail(nil, nil, 0)

@@ -539,6 +539,8 @@ type modelSource struct {
 	mu   sync.Mutex // guards the maps
 	path map[string]int
 	wd   map[int]string
+	mark int  // watch of the cookie
+	mute bool // no cookie can be had
 }
 
 func newModelSource(m *model) *modelSource {
@@ -651,6 +653,38 @@ func (s *modelSource) List() (paths []string) {
 		paths = append(paths, p)
 	}
 	return paths
+}
+
+func (s *modelSource) Cookie(anew bool) (string, error) {
+	s.m.interpose()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mute {
+		return "", syscall.ENOSPC
+	}
+	if s.mark == 0 || anew {
+		name := "cookie"
+		if s.wd[s.mark] == name {
+			name = "another cookie"
+		}
+		delete(s.wd, s.mark)
+		s.m.mu.Lock()
+		s.m.nextWd++
+		s.mark = s.m.nextWd
+		s.m.mu.Unlock()
+		s.wd[s.mark] = name
+	}
+	return s.wd[s.mark], nil
+}
+
+func (s *modelSource) Mark() error {
+	s.m.interpose()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	s.m.enqueue(rawEvent{s.mark, rawAttrib, ""})
+	return nil
 }
 
 func (s *modelSource) read() {

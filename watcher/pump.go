@@ -41,14 +41,17 @@ func (h *hints) name(path string) bool {
 // pump reads a source as fast as it can and merges what it says. It makes no system call, so that the queue of the kernel
 // stays short: with 20 µs of work per event two of five files of a burst are never named.
 type pump struct {
-	root root
-	wake chan struct{} // 1-buffered, never closed; sent to when the first hint comes
+	root    root
+	barrier *barrier
+	wake    chan struct{} // 1-buffered, never closed; sent to when the first hint comes
 
 	mu sync.Mutex // guards h
 	h  hints
 }
 
-func newPump(r root) *pump { return &pump{root: r, wake: make(chan struct{}, 1)} }
+func newPump(r root, b *barrier) *pump {
+	return &pump{root: r, barrier: b, wake: make(chan struct{}, 1)}
+}
 
 // run ends when the source has closed both its channels.
 func (p *pump) run(src source) {
@@ -60,18 +63,31 @@ func (p *pump) run(src source) {
 				events = nil
 				break
 			}
-			if path, ok := p.root.rel(e.Name); ok {
-				p.merge(path, evidence(e.Op))
-			}
+			p.event(e)
 		case err, ok := <-errs:
 			if !ok {
 				errs = nil
 				break
 			}
+			for range len(events) { // what came before the error, so that a mark among it is not taken for a later one
+				if e, ok := <-events; ok {
+					p.event(e)
+				}
+			}
 			if src.Lossy(err) {
 				p.lose(err)
+				p.barrier.lose()
 			}
 		}
+	}
+}
+
+func (p *pump) event(e fsnotify.Event) {
+	if p.barrier.read(e.Name) {
+		return
+	}
+	if path, ok := p.root.rel(e.Name); ok {
+		p.merge(path, evidence(e.Op))
 	}
 }
 
@@ -136,12 +152,16 @@ func (p *pump) touchLocked() {
 	p.h.last = now
 }
 
-// due is when the window of the hints closes by s, zero when there are none.
-func (p *pump) due(s *settle) time.Time {
+// due is when the window of the hints closes by s, zero when there are none. Unless it is part of a burst it has closed if
+// somebody waits for it.
+func (p *pump) due(s *settle, awaited bool) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.h.paths() == 0 {
 		return time.Time{}
+	}
+	if awaited && !s.burst && !s.over(&p.h) {
+		return p.h.first
 	}
 	return s.due(&p.h)
 }

@@ -12,7 +12,7 @@ import (
 func testPump(t *testing.T, test func(p *pump, src *fed)) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &fed{events: make(chan fsnotify.Event), errs: make(chan error)}
-		p := newPump(newRoot(modelBase))
+		p := newPump(newRoot(modelBase), newBarrier())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -88,4 +88,27 @@ func TestPumpIsBounded(t *testing.T) {
 			t.Error("no loss though not everything is kept")
 		}
 	})
+}
+
+// A mark among what came before an error is not one that may still come.
+func TestPumpReadsEventsBeforeAnError(t *testing.T) {
+	for range 20 {
+		b := newBarrier()
+		b.out, b.name = &passage{}, "cookie"
+		src := &fed{events: make(chan fsnotify.Event, 3), errs: make(chan error, 1)}
+		src.send("f", fsnotify.Write)
+		src.send("g", fsnotify.Write)
+		src.events <- fsnotify.Event{Name: "cookie", Op: fsnotify.Chmod}
+		src.errs <- fsnotify.ErrEventOverflow
+		close(src.events)
+		close(src.errs)
+		p := newPump(newRoot(modelBase), b)
+		p.run(src)
+		if h := p.take(); h.loss == nil || len(h.dirty) != 2 {
+			t.Fatalf("the hints are %+v", h)
+		}
+		if !b.arrived || b.lost {
+			t.Fatal("the mark counts as lost")
+		}
+	}
 }

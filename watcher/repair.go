@@ -24,6 +24,8 @@ type doubts struct {
 	from   time.Time           // no repair begins before
 	second time.Time           // second scan after a loss, zero when none is owed
 	said   time.Time           // when a loss was last noticed
+
+	repairs uint64 // those that have ended
 }
 
 func (d *doubts) add(path string) {
@@ -68,6 +70,7 @@ func (l *loop) repair(ctx context.Context) {
 	}
 	l.batch.rescan = append(l.batch.rescan, dirs...)
 	l.send(ctx)
+	d.repairs++
 	end := time.Now()
 	d.from = end.Add(repairRest * end.Sub(start))
 	if lost {

@@ -11,7 +11,7 @@ var errLimit = errors.New("watch limit reached")
 
 // source is where events come from. It watches single directories and names what changes directly inside them, and the
 // directories themselves. Names start with the path given to Add, even when the directory was moved since.
-// Add, Remove and List are called from one goroutine while another reads both channels.
+// Add, Remove, List, Cookie and Mark are called from one goroutine while another reads both channels.
 type source interface {
 	// Add watches a directory; a second time it makes sure that the watch is alive. It may follow a symbolic link, and may do
 	// nothing at all, without an error, when the directory is already watched under another path: the caller keeps that
@@ -23,6 +23,13 @@ type source interface {
 
 	// List names the directories the source believes to be watched.
 	List() []string
+
+	// Cookie returns the name of the event that Mark makes. With anew it has another name than before, so that no mark made
+	// until now can be taken for a later one. An error: the source makes no marks now.
+	Cookie(anew bool) (name string, err error)
+
+	// Mark has Events say the cookie's event after all that happened before. It may get lost like any other.
+	Mark() error
 
 	Events() <-chan fsnotify.Event // closed by Close
 	Errors() <-chan error          // closed by Close

@@ -3,6 +3,7 @@ package watcher
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/fsnotify/fsnotify"
@@ -12,14 +13,19 @@ import (
 const eventBuffer = 256
 
 // notifier is the operating system's notifications by way of fsnotify.
-type notifier struct{ w *fsnotify.Watcher }
+type notifier struct {
+	w      *fsnotify.Watcher
+	cookie *cookie // nil if none could be had
+}
 
 func newFsnotify() (source, error) {
 	w, err := fsnotify.NewBufferedWatcher(eventBuffer)
 	if err != nil {
 		return nil, startError(err)
 	}
-	return &notifier{w}, nil
+	n := &notifier{w: w}
+	_, _ = n.Cookie(false) // now, as there may be no watch left later; if there is none now it is asked for again
+	return n, nil
 }
 
 func startError(err error) error {
@@ -45,10 +51,36 @@ func (n *notifier) Remove(dir string) {
 	_ = n.w.Remove(dir)
 }
 
-func (n *notifier) List() []string                { return n.w.WatchList() }
+// List leaves out the cookie, which is no directory.
+func (n *notifier) List() []string {
+	return slices.DeleteFunc(n.w.WatchList(), func(path string) bool { return n.cookie != nil && path == n.cookie.path })
+}
+
+func (n *notifier) Cookie(anew bool) (name string, err error) {
+	if old := n.cookie; old == nil || anew {
+		if n.cookie, err = newCookie(n.w, old); old != nil {
+			_ = old.Close() // only now, so that the new one got another descriptor; nothing was written
+		}
+		if err != nil {
+			n.cookie = nil
+			return "", err
+		}
+	}
+	return n.cookie.path, nil
+}
+
+func (n *notifier) Mark() error { return n.cookie.mark() }
+
 func (n *notifier) Events() <-chan fsnotify.Event { return n.w.Events }
 func (n *notifier) Errors() <-chan error          { return n.w.Errors }
-func (n *notifier) Close() error                  { return n.w.Close() }
+
+func (n *notifier) Close() error {
+	err := n.w.Close()
+	if n.cookie != nil {
+		err = errors.Join(err, n.cookie.Close())
+	}
+	return err
+}
 
 // Lossy is false for EINVAL, with which the kernel answers when fsnotify removes the watch of a directory that was moved and
 // is gone by now. Reading never fails with it: the buffer is larger than any event.

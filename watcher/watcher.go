@@ -33,6 +33,9 @@ type Watcher struct {
 	disk   disk
 	source func() (source, error)
 	dirs   *registry
+
+	barrier *barrier
+	prober  prober // nil when nothing is watched by looking
 }
 
 // New makes a Watcher for the tree at dir, an absolute path, which need not exist yet. It starts nothing.
@@ -51,6 +54,8 @@ func New(dir string, opts *Options) (*Watcher, error) {
 		disk:   osDisk{},
 		source: newFsnotify,
 		dirs:   newRegistry(),
+
+		barrier: newBarrier(),
 	}
 	if w.skip == nil {
 		w.skip = func(string) bool { return false }
@@ -67,11 +72,12 @@ func (w *Watcher) Watched() []string { return w.dirs.watched() }
 // Run watches until ctx ends and then returns nil; any other return is an error that keeps it from watching. It calls emit
 // with each batch, one at a time, and does what the Reply asks for. Run may be called once.
 func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
+	defer w.barrier.end()
 	src, err := w.source()
 	if err != nil {
 		return err
 	}
-	p := newPump(w.root)
+	p := newPump(w.root, w.barrier)
 	done := make(chan struct{}) // closed when the source has ended and the pump has read the last of it
 	go func() {
 		defer close(done)
@@ -98,6 +104,8 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 		tree: newTree(w, src),
 		emit: emit,
 		log:  w.log,
+
+		barrier: w.barrier,
 	}
 	return l.run(ctx, done)
 }

@@ -57,7 +57,7 @@ func printList(ctx context.Context, cfg config, form func(io.Writer) printer, st
 	}
 	out := bufio.NewWriter(stdout)
 	p := form(out)
-	sum, err := printPages(ctx, cfg.catalogue(roots), p)
+	sum, err := printPages(ctx, cfg.catalogue(roots, nil), p)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -104,9 +105,9 @@ func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 	cfg.warnGlobs(roots, log)
 }
 
-// catalogue is the one that clients see.
-func (cfg *config) catalogue(roots []*resources.Root) *resources.Catalogue {
-	return resources.NewCatalogue(&resources.CatalogueOptions{PageSize: cfg.pageSize}, roots...)
+// catalogue is the one that clients see. update may be nil.
+func (cfg *config) catalogue(roots []*resources.Root, update func(context.Context)) *resources.Catalogue {
+	return resources.NewCatalogue(&resources.CatalogueOptions{PageSize: cfg.pageSize, Update: update}, roots...)
 }
 
 // check reports why the directories cannot be served, nil when they can.

@@ -38,7 +38,8 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	cfg.fit(descriptors(), log)
 	hub := listen.NewHub(&listen.Options{MaxStreams: cfg.maxListens, ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
-	server := transport.NewServer(cfg.catalogue(roots), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
+	var watchers barrier
+	server := transport.NewServer(cfg.catalogue(roots, watchers.update), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: requests in flight still need it
 	var rooms sync.WaitGroup
@@ -51,7 +52,8 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 		}
 		log.Info("serving", "dir", root.Dir())
 		rooms.Go(func() { load(background, root, log) })
-		rooms.Go(func() { watch(background, w, root, hub, log) })
+		watching := watchers.add(w)
+		rooms.Go(func() { watch(background, w, root, hub, watching, log) })
 	}
 	if front != nil {
 		cfg.say.Info("listening", "url", front.url)
@@ -67,13 +69,16 @@ func load(ctx context.Context, root *resources.Root, log *slog.Logger) {
 	}
 }
 
-// watch tells the hub what changes in root.
-func watch(ctx context.Context, w *watcher.Watcher, root *resources.Root, hub *listen.Hub, log *slog.Logger) {
-	var watching sync.Once
+// watch tells the hub what changes in root. It calls watching when all that happened before is known.
+func watch(ctx context.Context, w *watcher.Watcher, root *resources.Root, hub *listen.Hub, watching func(), log *slog.Logger) {
+	var first sync.Once
 	err := w.Run(ctx, func(b watcher.Batch) watcher.Reply {
 		change, reply := root.Apply(b)
 		hub.Publish(listen.Change{Keys: change.Keys, List: change.List})
-		watching.Do(func() { log.Debug(watchingMessage, "dir", root.Dir()) })
+		first.Do(func() {
+			watching()
+			log.Debug(watchingMessage, "dir", root.Dir())
+		})
 		return reply
 	})
 	if err != nil && ctx.Err() == nil {

@@ -73,7 +73,7 @@ func serveFrontInBubble(t *testing.T, ctx context.Context, dir string, f *front,
 	roots, err := cfg.open(log)
 	must(t, err)
 	hub := listen.NewHub(nil)
-	endpoint := transport.NewServer(cfg.catalogue(roots), hub, nil).Handler(cfg.web.options(nil, log))
+	endpoint := transport.NewServer(cfg.catalogue(roots, nil), hub, nil).Handler(cfg.web.options(nil, log))
 	ended = make(chan error, 1)
 	go func() {
 		err := serveHTTP(ctx, f, endpoint, log)

@@ -35,14 +35,16 @@ type disk struct {
 	closed atomic.Bool
 }
 
-// open returns the directory that the path names now. The "." keeps a FIFO that took its place from being opened, which would
-// wait for somebody to write to it.
+// open returns the directory that the path names now.
 func (d *disk) open() (*os.Root, error) {
 	if d.closed.Load() {
 		return nil, errAbsent
 	}
-	return os.OpenRoot(d.path + string(filepath.Separator) + ".")
+	return os.OpenRoot(d.path + itself)
 }
+
+// itself is what a directory alone has. A FIFO that took its place is not opened then, which would wait for a writer.
+const itself = string(filepath.Separator) + "."
 
 func (d *disk) close() { d.closed.Store(true) }
 
@@ -187,7 +189,7 @@ func (s *spot) pass(name string) {
 }
 
 func (s *spot) enter(name string, seen fs.FileInfo) error {
-	sub, err := s.in.OpenRoot(name)
+	sub, err := s.in.OpenRoot(name + itself)
 	if err != nil {
 		return movedIfGone(err)
 	}

@@ -20,6 +20,8 @@
 //     told, is in Rescan.
 //   - Mounts. Where something was mounted or unmounted is in Rescan within about 2 s, if the system has a table of mounts to
 //     ask (Linux), and otherwise after the next sweep. No directory is held open, so that all can be unmounted.
+//   - Twins. A directory that is mounted at several paths is watched under one of them, and what is named there is named
+//     under the others too.
 //   - Watch first. The first batch is Rescan [""], emitted when every directory is watched. A directory that becomes
 //     watched later is named in Rescan (the topmost suffices), and only after the watches at and below it exist.
 //   - Time. A change is emitted after 2 ms without another, after 8 ms at most; in a burst of more than 256 paths in 100 ms

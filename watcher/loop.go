@@ -114,6 +114,7 @@ func (l *loop) absorb(fresh []string) {
 // send emits the batch, and then whatever its consumer lets through that was skipped before.
 func (l *loop) send(ctx context.Context) {
 	for ctx.Err() == nil {
+		l.mirror()
 		b := l.batch.finish()
 		if len(b.Dirty)+len(b.Rescan) == 0 {
 			return

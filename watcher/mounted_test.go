@@ -200,3 +200,34 @@ func TestMountedRootGoesAndComes(t *testing.T) {
 	m.write("a/b/new")
 	m.equal()
 }
+
+// TestMountedTwiceIsToldTwice: one directory at three paths, one of them below it. Its files are known under all.
+func TestMountedTwiceIsToldTwice(t *testing.T) {
+	m := mountedTree(t, func(m *mounting) { m.must(os.Mkdir(m.at("a/below"), 0o777)); m.must(os.Mkdir(m.at("d"), 0o777)) })
+	m.bind("a", "d")
+	m.bind("a", "a/below")
+	known := func(paths ...string) {
+		t.Helper()
+		eventually(t, func() string {
+			m.consumer.mu.Lock()
+			defer m.consumer.mu.Unlock()
+			for _, p := range paths {
+				if e, ok := m.snap[p]; !ok || e.content != "a/"+filepath.Base(p) {
+					return "not as it is: " + p
+				}
+			}
+			return ""
+		})
+	}
+	known("a/g", "d/g", "a/below/g")
+	m.write("a/i")
+	known("a/i", "d/i", "a/below/i")
+	m.must(os.WriteFile(m.at("d/j"), []byte("a/j"), 0o666))
+	known("a/j", "d/j", "a/below/j")
+	if text := m.log.String(); strings.Contains(text, string(unwatchedBegins)) {
+		t.Errorf("a scan was needed:\n%s", text) // it says so first
+	}
+	m.unmount("a/below")
+	m.unmount("d")
+	m.equal()
+}

@@ -139,7 +139,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// do plays a script: "mkdir a; write a/f; mv a b; swap b c; rm f; rmr b; ln target b; chmod 3 b; mount a; umount a". Paths are relative to the root.
+// do plays a script: "mkdir a; write a/f; mv a b; swap b c; rm f; rmr b; ln target b; chmod 3 b; touch b; mount a; umount a". Paths are relative to the root.
 func (l *lab) do(script string) {
 	l.Helper()
 	play(l.T, &storm{world: l.model, base: l.at("")}, script)
@@ -167,6 +167,8 @@ func play(t *testing.T, s *storm, script string) {
 			err = s.symlink(s.path(f[1]), s.path(f[2]))
 		case "chmod":
 			err = s.chmod(s.path(f[2]), modelMode(f[1][0]-'0'))
+		case "touch":
+			err = s.world.(*model).utimes(s.path(f[1]))
 		case "mount":
 			err = s.world.(*model).mount(s.path(f[1]))
 		case "umount":

@@ -41,7 +41,6 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 	defer timer.Stop()
 	for {
 		l.send(ctx)
-		l.pump.work(false)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -53,7 +52,6 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 			return errEnded
 		case <-l.pump.wake:
 		case <-timer.C:
-			l.pump.work(true)
 			l.turn(ctx)
 		}
 	}

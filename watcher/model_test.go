@@ -450,6 +450,23 @@ func (t *modelTable) mountsBelow(n *inode, path string, all *[]mount) {
 
 func (t *modelTable) close() {}
 
+// utimes sets the times of a directory.
+func (m *model) utimes(path string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, name, n, err := m.place(path)
+	if err != nil {
+		return err
+	}
+	if n == nil || !n.dir {
+		return syscall.ENOTDIR
+	}
+	m.touch(n)
+	m.send(d, rawAttrib, name)
+	m.send(n, rawAttrib, "")
+	return nil
+}
+
 // What follows serves consumers and the final comparison.
 
 // peek returns what is at path, or nil, for someone to whom permissions do not matter.

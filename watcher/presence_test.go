@@ -77,6 +77,7 @@ func TestRootThatCannotBeRead(t *testing.T) {
 	denied := string(rootBarred) + ": permission denied"
 	for _, c := range []struct{ away, back string }{
 		{"chmod 1 .", "chmod 0 ."},
+		{"chmod 2 .", "chmod 0 ."},
 		{"chmod 2 ..", "chmod 0 .."},
 		{"chmod 3 .; chmod 2 ..", "chmod 0 ..; chmod 0 ."},
 	} {
@@ -103,6 +104,23 @@ func TestRootThatCannotBeRead(t *testing.T) {
 					l.says(string(rootBack))
 				}
 			})
+		})
+	}
+}
+
+// It can be read again, and nothing tells.
+func TestRootThatCanBeReadWithoutAnEvent(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, time.Minute} { // slow scans go over it from 10 s on
+		bubble(t, Options{}, func(l *lab) { l.do("mkdir a; write a/f") }, func(l *lab) {
+			l.do("chmod 1 .")
+			l.idle(after)
+			l.hush()
+			l.silently(func() { l.do("chmod 0 .") })
+			l.idle(mountMost)
+			if told := l.hush(); len(told) == 0 || !slices.Equal(told[0].Rescan, []string{""}) {
+				l.Errorf("told %v", told)
+			}
+			l.consistent()
 		})
 	}
 }

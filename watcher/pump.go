@@ -48,9 +48,8 @@ type pump struct {
 	root root
 	wake chan struct{} // 1-buffered, never closed; sent to when the first hint comes
 
-	mu   sync.Mutex // guards what follows
-	h    hints
-	busy bool // what was taken is still being worked on
+	mu sync.Mutex // guards h
+	h  hints
 }
 
 func newPump(r root) *pump { return &pump{root: r, wake: make(chan struct{}, 1)} }
@@ -187,16 +186,9 @@ func (p *pump) take() hints {
 	return h
 }
 
-// work notes whether what was taken is being worked on.
-func (p *pump) work(busy bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.busy = busy
-}
-
-// idle reports whether all that came has been taken and worked on.
+// idle reports whether all that came has been taken.
 func (p *pump) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.busy && p.h.paths() == 0
+	return p.h.paths() == 0
 }

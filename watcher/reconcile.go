@@ -169,7 +169,7 @@ func (w *walk) list(n *node, abs string, f folder) {
 	if n.path == "" {
 		w.barred = nil
 		if n.shut {
-			w.barred = &fs.PathError{Op: "search", Path: abs, Err: fs.ErrPermission}
+			w.barred = fs.ErrPermission
 		}
 	}
 	w.visits++

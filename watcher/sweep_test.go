@@ -2,9 +2,12 @@ package watcher
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -54,10 +57,10 @@ func TestSweepFindsOtherDirectories(t *testing.T) {
 
 // TestSweepLeavesToEventsWhatTheyTold: nothing is scanned because of it, however the passes fall.
 func TestSweepLeavesToEventsWhatTheyTold(t *testing.T) {
-	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; mkdir a/b; mkdir d") }, func(l *lab) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; mkdir a/b; mkdir d; mkdir quiet") }, func(l *lab) {
 		l.hush()
 		for i := range 1500 {
-			l.do(fmt.Sprintf("write a/b/f%d; write d/g; rm d/g; chmod 0 d", i))
+			l.do(fmt.Sprintf("write a/b/f%d; write d/g; rm d/g; touch quiet; chmod 0 d", i))
 			l.idle(97 * time.Millisecond)
 		}
 		l.do("mv a e; mkdir a; mkdir x; mv d x/d")
@@ -73,24 +76,101 @@ func TestSweepLeavesToEventsWhatTheyTold(t *testing.T) {
 	})
 }
 
+// hookedDisk calls hook once before a look at path.
+type hookedDisk struct {
+	disk
+	path string
+	hook atomic.Pointer[func()]
+}
+
+func (d *hookedDisk) stat(path string, follow bool) (stat, error) {
+	if path == d.path {
+		if hook := d.hook.Swap(nil); hook != nil {
+			(*hook)()
+		}
+	}
+	return d.disk.stat(path, follow)
+}
+
+// TestSweepLetsEventsGoFirst: a pass that comes upon something whose event is on its way leaves it to that, also when the
+// event has to wait for its turn.
+func TestSweepLetsEventsGoFirst(t *testing.T) {
+	for _, busy := range []time.Duration{0, 2 * time.Second} {
+		d := &hookedDisk{}
+		bubble(t, Options{}, func(l *lab) {
+			l.wrap = func(inner disk) disk { d.disk, d.path = inner, l.at("a"); return d }
+			l.do("mkdir a; mkdir a/b; mkdir c; mkdir c/e")
+		}, func(l *lab) {
+			for _, script := range []string{"write a/f", "rmr a; mkdir a; write a/g"} {
+				l.hush()
+				l.each(func(Batch) { time.Sleep(busy) })
+				did := false
+				hook := func() {
+					if busy > 0 {
+						l.do("write other")
+						time.Sleep(10 * time.Millisecond) // the loop takes that, and is busy with it
+					}
+					l.do(script)
+					did = true
+				}
+				d.hook.Store(&hook)
+				l.idle(sweepMost + 10*time.Second)
+				if !did {
+					l.Fatal("no sweep looked")
+				}
+				l.each(nil)
+				l.consistent()
+				for _, b := range l.hush() {
+					if len(b.Rescan) > 0 && script == "write a/f" {
+						l.Errorf("%s: told %v because of the sweep", script, b.Batch)
+					}
+				}
+			}
+			if l.logged("level=") > 0 {
+				l.Errorf("logged:\n%s", &l.log)
+			}
+		})
+	}
+}
+
 // slowDisk takes its time for each look at a directory below the root, and counts them.
 type slowDisk struct {
 	disk
+
+	mu    sync.Mutex // guards what follows
 	takes func(path string) time.Duration
 	looks map[string]int
 }
 
 func (d *slowDisk) stat(path string, follow bool) (stat, error) {
-	if !follow && d.takes != nil {
+	d.mu.Lock()
+	takes := d.takes
+	if !follow && takes != nil {
 		d.looks[path]++
-		time.Sleep(d.takes(path))
+	}
+	d.mu.Unlock()
+	if !follow && takes != nil {
+		time.Sleep(takes(path))
 	}
 	return d.disk.stat(path, follow)
 }
 
+func (d *slowDisk) slow(takes func(path string) time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.takes = takes
+}
+
+// counts returns how often each path was looked at.
+func (d *slowDisk) counts() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.looks)
+}
+
 func TestSweepCostsOnePercent(t *testing.T) {
 	const dirs = 5000
-	const takes = 5 * time.Microsecond
+	const takes = 100 * time.Microsecond
 	d := &slowDisk{looks: map[string]int{}}
 	bubble(t, Options{}, func(l *lab) {
 		l.deaf = true
@@ -99,15 +179,16 @@ func TestSweepCostsOnePercent(t *testing.T) {
 			l.must(l.mkdir(l.at(fmt.Sprint("d", i))))
 		}
 	}, func(l *lab) {
-		d.takes = func(string) time.Duration { return takes }
+		d.slow(func(string) time.Duration { return takes })
 		l.idle(10 * time.Minute)
 		looks, least := 0, math.MaxInt
-		for _, n := range d.looks {
+		counts := d.counts()
+		for _, n := range counts {
 			looks += n
 			least = min(least, n)
 		}
-		if len(d.looks) != dirs || least < 10*60/30 {
-			l.Errorf("%d directories were looked at, one %d times only", len(d.looks), least)
+		if len(counts) != dirs || least < 5 {
+			l.Errorf("%d directories were looked at, one %d times only", len(counts), least)
 		}
 		if busy := time.Duration(looks) * takes; busy > 10*time.Minute/100 {
 			l.Errorf("%v of 10 minutes were spent on it", busy)
@@ -122,15 +203,15 @@ func TestSweepHoldsUpNobody(t *testing.T) {
 		l.wrap = func(inner disk) disk { d.disk = inner; return d }
 		l.do("mkdir a; mkdir b")
 	}, func(l *lab) {
-		d.takes = func(path string) time.Duration {
+		d.slow(func(path string) time.Duration {
 			if path == l.at("b") {
 				return time.Hour
 			}
 			return 0
-		}
+		})
 		l.idle(sweepMost)
-		if d.looks[l.at("b")] != 1 {
-			l.Fatalf("looked at: %v", d.looks)
+		if looks := d.counts(); looks[l.at("b")] != 1 {
+			l.Fatalf("looked at: %v", looks)
 		}
 		l.hush()
 		start := time.Now()

@@ -135,14 +135,7 @@ func (s *sweep) judge(ctx context.Context, suspects []suspect) (found bool) {
 		}
 	}
 	for _, x := range suspects {
-		if !s.dirs.has(x.node) {
-			continue
-		}
-		if x.other {
-			if now, err := s.disk.stat(s.root.abs(x.path), false); err != nil && !gone(err) || err == nil && now.id == x.id {
-				continue
-			}
-		} else if x.heard.Load() {
+		if !s.dirs.has(x.node) || !x.other && x.heard.Load() {
 			continue
 		}
 		if s.unheard == 0 {

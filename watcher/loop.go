@@ -36,7 +36,10 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 	l.checkRoot = l.doubts.from.Add(jitter(rootEvery))
 	l.reconcile(ctx, []string{""})
 	l.batch.rescan = append(l.batch.rescan, "")
-	l.tellPresence()
+	if l.tree.dirs.byPath[""] == nil {
+		l.presence = absent // whoever starts a watcher looks whether there is something to watch
+	}
+	l.tellPresence(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -85,7 +88,7 @@ func (l *loop) turn(ctx context.Context) {
 	}
 	if due(l.checkRoot) {
 		l.checkRoot = now.Add(jitter(rootEvery))
-		l.rootCheck()
+		l.rootCheck(ctx)
 		l.net.rouse()
 		l.sweep.rouse()
 	}

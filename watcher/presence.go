@@ -1,6 +1,9 @@
 package watcher
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // rootEvery is the time between checks that the root is still the directory that is watched.
 const rootEvery = 2 * time.Second
@@ -15,7 +18,7 @@ const (
 )
 
 // rootCheck asks what no event tells: whether an ancestor was moved or shut, or something new is at the root's path.
-func (l *loop) rootCheck() {
+func (l *loop) rootCheck(ctx context.Context) {
 	s, err := l.tree.stat("")
 	there := err == nil && s.dir
 	n := l.tree.dirs.byPath[""]
@@ -31,12 +34,15 @@ func (l *loop) rootCheck() {
 		l.pump.merge("", Structure)
 		l.unsettled = true
 	} else {
-		l.tellPresence()
+		l.tellPresence(ctx)
 	}
 }
 
 // tellPresence says what has become of the root since it was last asked.
-func (l *loop) tellPresence() {
+func (l *loop) tellPresence(ctx context.Context) {
+	if ctx.Err() != nil {
+		return // a walk that was cut short says nothing of the root
+	}
 	now := present
 	switch n := l.tree.dirs.byPath[""]; {
 	case n == nil:

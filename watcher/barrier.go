@@ -193,10 +193,10 @@ type crossings []*crossing
 func (x crossings) open() bool { return len(x) > 0 && !x[len(x)-1].taken }
 
 // admit makes marks and takes those that have arrived.
-func (l *loop) admit(now time.Time) {
+func (l *loop) admit(ctx context.Context, now time.Time) {
 	if p := l.barrier.take(now); p != nil {
 		l.crossings = append(l.crossings, &crossing{passage: p})
-		l.rootCheck() // no event tells if another directory took the root's place
+		l.rootCheck(ctx) // no event tells if another directory took the root's place
 	}
 	l.barrier.mark(l.tree.src, now)
 }

@@ -3,6 +3,7 @@ package watcher
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 )
 
@@ -16,6 +17,9 @@ var (
 // directories on the move can look like as well is not a condition before a slow scan finds it too.
 func (t *tree) complain(path string, err error) {
 	c := condition(err)
+	if path == "" && errors.Is(err, fs.ErrPermission) {
+		return // see presence
+	}
 	if t.said[c] || !t.slowly && (c == errTwice || c == errUnsteady) {
 		return
 	}
@@ -23,8 +27,7 @@ func (t *tree) complain(path string, err error) {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		err = fmt.Errorf("%w: %s", err, filesCure)
 	}
-	t.log.Warn("not every directory can be watched, the others are scanned every few seconds",
-		"err", err, "first", t.root.abs(path), "watched", len(t.dirs.byID))
+	t.voice.begins(unwatchedBegins, err, "first", t.root.abs(path), "watched", len(t.dirs.byID))
 }
 
 // condition is what err has in common with those of other paths, nil if that is not known.

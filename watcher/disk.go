@@ -14,8 +14,9 @@ type identity struct{ device, inode uint64 }
 
 // stat is what the watcher asks of a path.
 type stat struct {
-	id  identity // of a directory only
-	dir bool
+	id       identity // of a directory only
+	dir      bool
+	modified int64 // of a directory only: when a name in it came or went, in nanoseconds
 }
 
 // disk is the file system as the watcher sees it. Paths are absolute. follow is set for the root alone, which may be a link.
@@ -27,6 +28,7 @@ type disk interface {
 // folder is an open directory: what it lists is of one directory even if others take turns at its path.
 type folder interface {
 	id() identity
+	modified() int64                      // before anything was listed
 	subdirs(each func(name string)) error // in no order
 	searchable() bool                     // whether what is in it can be looked at, which takes another permission than to list it
 	Close() error
@@ -50,7 +52,7 @@ func (osDisk) stat(path string, follow bool) (stat, error) {
 		return stat{}, err
 	}
 	id, err := identify(path, info)
-	return stat{id: id, dir: true}, err
+	return stat{id, true, info.ModTime().UnixNano()}, err
 }
 
 func (osDisk) open(path string, follow bool) (folder, error) {
@@ -70,15 +72,17 @@ func (osDisk) open(path string, follow bool) (folder, error) {
 		_ = f.Close() // only read from
 		return nil, err
 	}
-	return &osFolder{f, id}, nil
+	return &osFolder{f, id, info.ModTime().UnixNano()}, nil
 }
 
 type osFolder struct {
 	*os.File
 	ident identity
+	since int64
 }
 
-func (f *osFolder) id() identity { return f.ident }
+func (f *osFolder) id() identity    { return f.ident }
+func (f *osFolder) modified() int64 { return f.since }
 
 // searchable asks by path, as the answer for another directory that took the place is followed by an event.
 func (f *osFolder) searchable() bool {

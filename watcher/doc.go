@@ -12,9 +12,16 @@
 //
 //   - Coverage. Whatever changes below the root, in a directory that Options.Skip lets through, is named by a [Dirty]
 //     path or lies at or below a Rescan directory of a batch emitted after the change. Not covered, because no event tells
-//     of them: writes through a memory map or through a hard link outside the tree, unmounts and mounts over.
+//     of them: writes through a memory map or through a hard link outside the tree.
 //   - Slow net. What no event tells of is found by Options.Look, in rounds of at most 10,000 files about every 1.25 s. While
 //     there is nothing to look at it is asked with each check of the root, and no other timer runs.
+//   - Sweep. Every watched directory is looked at about every 20 s, at no more than 1 % of a processor, so that the time is
+//     longer beyond 50,000 of them. What lies where another directory is now, or where names came or went of which no event
+//     told, is in Rescan.
+//   - Mounts. Where something was mounted or unmounted is in Rescan within about 2 s, if the system has a table of mounts to
+//     ask (Linux), and otherwise after the next sweep. No directory is held open, so that all can be unmounted.
+//   - Twins. A directory that is mounted at several paths is watched under one of them, and what is named there is named
+//     under the others too.
 //   - Watch first. The first batch is Rescan [""], emitted when every directory is watched. A directory that becomes
 //     watched later is named in Rescan (the topmost suffices), and only after the watches at and below it exist.
 //   - Time. A change is emitted after 2 ms without another, after 8 ms at most; in a burst of more than 256 paths in 100 ms
@@ -30,12 +37,13 @@
 //   - Limits. Directories that cannot be watched or opened, for want of watches, of open files or for another reason than
 //     permissions, are in Rescan about every 10 s until they can. Each reason is logged once, with the cure.
 //   - Retry. What the consumer could not look at is in Rescan again, see [Reply].
-//   - Root. It may be missing, vanish, return and be replaced; that is noticed within 2 s and then emitted as Dirty "" with
-//     Rescan [""].
+//   - Root. It may be missing, vanish, return, be replaced and not be readable for a while; that is noticed within 2 s and then
+//     emitted as Dirty "" with Rescan [""].
 //   - Barrier. [Watcher.Sync] returns when all that happened before it was called has been emitted and answered, second looks
 //     included. On Linux a mark in the queue of events says that the earlier ones have been read; where none can be had the time of
 //     a window stands for it. A window that is waited for closes at once, unless it is part of a burst. What happens later
 //     holds up no Sync for longer than 100 ms.
+//   - Voice. The log gets one line when a condition begins that the user should know of, and one when it is over.
 //   - Blocking. emit is called from the goroutine of [Watcher.Run] only. While it works events are merged into a set that is
 //     bounded: beyond the bounds parents are recorded instead of paths, then the whole tree.
 //   - Goroutines. New starts none; Run returns when its own have ended.

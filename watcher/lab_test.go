@@ -25,6 +25,11 @@ type lab struct {
 	log   logBuffer
 	deaf  bool // the consumer gets none
 
+	level     slog.Level      // least one that is logged
+	heard     int             // how much of the log was looked at
+	tableless bool            // the system has no mount table to ask
+	wrap      func(disk) disk // puts something before the watcher's disk, if not nil
+
 	tellMu  sync.Mutex  // guards what follows
 	told    []telling   // since the last hush
 	onBatch func(Batch) // called before the consumer gets a batch, if not nil
@@ -67,12 +72,21 @@ func bubbleOn(t *testing.T, opts Options, wrap func(*modelSource) source, setup 
 		if setup != nil {
 			setup(l)
 		}
-		opts.Logger = slog.New(slog.NewTextHandler(&l.log, nil))
+		opts.Logger = slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: l.level}))
 		w, err := New(l.at(""), &opts)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.disk = l.model
+		if l.wrap != nil {
+			w.disk = l.wrap(l.model)
+		}
+		w.mounts = func() mountTable {
+			if l.tableless {
+				return nil
+			}
+			return &modelTable{model: l.model}
+		}
 		w.source = func() (source, error) {
 			l.src = newModelSource(l.model)
 			return wrap(l.src), nil
@@ -130,7 +144,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// do plays a script: "mkdir a; write a/f; mv a b; swap b c; rm f; rmr b; ln target b; chmod 3 b". Paths are relative to the root.
+// do plays a script: "mkdir a; write a/f; mv a b; swap b c; rm f; rmr b; ln target b; chmod 3 b; touch b; mount a; umount a". Paths are relative to the root.
 func (l *lab) do(script string) {
 	l.Helper()
 	play(l.T, &storm{world: l.model, base: l.at("")}, script)
@@ -158,6 +172,12 @@ func play(t *testing.T, s *storm, script string) {
 			err = s.symlink(s.path(f[1]), s.path(f[2]))
 		case "chmod":
 			err = s.chmod(s.path(f[2]), modelMode(f[1][0]-'0'))
+		case "touch":
+			err = s.world.(*model).utimes(s.path(f[1]))
+		case "mount":
+			err = s.world.(*model).mount(s.path(f[1]))
+		case "umount":
+			err = s.world.(*model).unmount(s.path(f[1]))
 		default:
 			t.Fatalf("no such operation: %q", line)
 		}

@@ -3,7 +3,6 @@ package watcher
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 )
@@ -12,11 +11,12 @@ var errEnded = errors.New("watch: the event source ended")
 
 // loop is the goroutine of Run: it alone changes watches, and it calls emit.
 type loop struct {
-	pump *pump
-	tree *tree
-	net  *net
-	emit func(Batch) Reply
-	log  *slog.Logger
+	pump  *pump
+	tree  *tree
+	net   *net
+	sweep *sweep
+	emit  func(Batch) Reply
+	voice *voice
 
 	barrier   *barrier
 	crossings crossings
@@ -27,6 +27,8 @@ type loop struct {
 	batch   draft
 	doubts  doubts
 
+	presence  presence
+	unsettled bool // the root was not what is known when it was last checked, and no window has come since
 	checkRoot time.Time
 	slow      time.Time // next slow scan, zero when every directory is watched
 }
@@ -37,6 +39,10 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 	l.checkRoot = l.doubts.from.Add(jitter(rootEvery))
 	l.reconcile(ctx, []string{""})
 	l.batch.rescan = append(l.batch.rescan, "")
+	if l.tree.dirs.byPath[""] == nil {
+		l.presence = absent // whoever starts a watcher looks whether there is something to watch
+	}
+	l.tellPresence(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	defer l.abandon()
@@ -62,14 +68,15 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
-	return earliest(l.barrier.ready(), l.pump.due(&l.settle, l.crossings.open()), l.retries.next, l.doubts.next(), l.doubts.second, l.checkRoot, l.slow, l.looks.next)
+	return earliest(l.barrier.ready(), l.pump.due(&l.settle, l.crossings.open()), l.retries.next, l.doubts.next(), l.doubts.second,
+		l.doubts.over, l.checkRoot, l.slow, l.looks.next)
 }
 
 // turn does all that is due. What appears while it does is for the next turn.
 func (l *loop) turn(ctx context.Context) {
 	now := time.Now()
 	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
-	l.admit(now)
+	l.admit(ctx, now)
 	window := l.pump.due(&l.settle, l.crossings.open())
 	if window.IsZero() || due(window) {
 		l.took()
@@ -87,10 +94,15 @@ func (l *loop) turn(ctx context.Context) {
 		l.doubts.second = time.Time{}
 		l.batch.rescan = append(l.batch.rescan, "")
 	}
+	if due(l.doubts.over) {
+		l.doubts.over = time.Time{}
+		l.voice.ends(lossEnds)
+	}
 	if due(l.checkRoot) {
 		l.checkRoot = now.Add(jitter(rootEvery))
-		l.rootCheck()
+		l.rootCheck(ctx)
 		l.net.rouse()
+		l.sweep.rouse()
 	}
 	if due(l.slow) {
 		l.scanSlowly(ctx)
@@ -115,10 +127,12 @@ func (l *loop) absorb(fresh []string) {
 // send emits the batch, and then whatever its consumer lets through that was skipped before.
 func (l *loop) send(ctx context.Context) {
 	for ctx.Err() == nil {
+		l.mirror()
 		b := l.batch.finish()
 		if len(b.Dirty)+len(b.Rescan) == 0 {
 			return
 		}
+		l.voice.stats.batch(b)
 		r := l.emit(b)
 		now := time.Now()
 		l.looks.expect(r.Unsettled, now)

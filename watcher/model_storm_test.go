@@ -51,6 +51,7 @@ func playModel(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	w.disk = m
+	w.mounts = func() mountTable { return &modelTable{model: m} }
 	w.source = func() (source, error) {
 		if src := newModelSource(m); orderly {
 			return src, nil

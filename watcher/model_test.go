@@ -32,10 +32,16 @@ type model struct {
 	statErr    error // what every look of the watcher below the root fails with
 	super      bool  // permissions do not matter to the caller of find
 	clock      int64
+	mute       bool              // no events are sent
+	mounted    map[*inode]*inode // what a mount hides, by the top of what was mounted
+	remounts   int               // changes of the mount table
 }
+
+func (n *inode) id() identity { return identity{n.device, n.ino} }
 
 type inode struct {
 	ino     uint64
+	device  uint64
 	dir     bool
 	link    string // target of a symbolic link
 	kids    map[string]*inode
@@ -82,7 +88,7 @@ func newModel() *model {
 }
 
 func (m *model) newInode(dir bool) *inode {
-	n := &inode{dir: dir}
+	n := &inode{dir: dir, device: 1}
 	if dir {
 		n.kids = map[string]*inode{}
 	}
@@ -109,6 +115,9 @@ func (m *model) send(n *inode, mask rawMask, name string) {
 }
 
 func (m *model) enqueue(e rawEvent) {
+	if m.mute {
+		return
+	}
 	if k := len(m.queue); k > 0 && m.queue[k-1] == e {
 		return
 	}
@@ -213,8 +222,9 @@ func (m *model) make(path string, dir bool, link string) error {
 		return syscall.EEXIST
 	}
 	n = m.newInode(dir)
-	n.link = link
+	n.link, n.device = link, d.device
 	d.kids[name] = n
+	m.touch(d)
 	m.send(d, rawCreate, name)
 	return nil
 }
@@ -228,7 +238,9 @@ func (m *model) write(path string) error {
 	}
 	if n == nil {
 		n = m.newInode(false)
+		n.device = d.device
 		d.kids[name] = n
+		m.touch(d)
 		m.send(d, rawCreate, name)
 	}
 	if n.dir || n.link != "" {
@@ -253,6 +265,7 @@ func (m *model) remove(path string) error {
 		return syscall.ENOTEMPTY
 	}
 	delete(d.kids, name)
+	m.touch(d)
 	m.send(d, rawDelete, name)
 	n.dead = true
 	m.unlinked(n)
@@ -283,6 +296,8 @@ func (m *model) rename(from, to string) error {
 	}
 	delete(fd.kids, fname)
 	td.kids[tname] = f
+	m.touch(fd)
+	m.touch(td)
 	m.clock++
 	f.changed = m.clock
 	m.send(fd, rawMovedFrom, fname)
@@ -314,6 +329,8 @@ func (m *model) exchange(a, b string) error {
 		return syscall.EINVAL
 	}
 	ad.kids[aname], bd.kids[bname] = bn, an
+	m.touch(ad)
+	m.touch(bd)
 	m.clock++
 	an.changed, bn.changed = m.clock, m.clock
 	m.send(ad, rawMovedFrom, aname)
@@ -350,6 +367,101 @@ func (m *model) chmod(path string, mode modelMode) error {
 	n.mode = mode
 	m.clock++
 	n.changed = m.clock
+	m.send(d, rawAttrib, name)
+	m.send(n, rawAttrib, "")
+	return nil
+}
+
+// mount puts an empty file system over a directory, without an event.
+func (m *model) mount(path string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, name, n, err := m.place(path)
+	if err != nil {
+		return err
+	}
+	if n == nil || !n.dir {
+		return syscall.ENOTDIR
+	}
+	top := &inode{dir: true, kids: map[string]*inode{}, ino: 1, device: uint64(2 + len(m.mounted))} // used again, as Linux does
+	m.touch(top)
+	if m.mounted == nil {
+		m.mounted = map[*inode]*inode{}
+	}
+	m.mounted[top] = n
+	d.kids[name] = top
+	m.remounts++
+	return nil
+}
+
+// unmount ends all watches in the file system, of which only the source learns.
+func (m *model) unmount(path string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, name, n, err := m.place(path)
+	if err != nil {
+		return err
+	}
+	hidden := m.mounted[n]
+	if hidden == nil {
+		return syscall.EINVAL
+	}
+	delete(m.mounted, n)
+	d.kids[name] = hidden
+	for _, k := range m.watches {
+		if k.device == n.device {
+			m.unwatch(k)
+		}
+	}
+	m.remounts++
+	return nil
+}
+
+// modelTable is the mount table of the model.
+type modelTable struct {
+	*model
+	seen int
+}
+
+func (t *modelTable) changed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := t.remounts != t.seen
+	t.seen = t.remounts
+	return changed
+}
+
+func (t *modelTable) list() (all []mount) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all = []mount{{string(filepath.Separator), ""}}
+	t.mountsBelow(t.top, filepath.VolumeName(modelBase), &all)
+	return all
+}
+
+func (t *modelTable) mountsBelow(n *inode, path string, all *[]mount) {
+	if t.mounted[n] != nil {
+		*all = append(*all, mount{path, fmt.Sprint(n.device)})
+	}
+	for name, k := range n.kids {
+		t.mountsBelow(k, path+string(filepath.Separator)+name, all)
+	}
+}
+
+func (t *modelTable) close() {}
+
+// utimes sets the times of a directory.
+func (m *model) utimes(path string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, name, n, err := m.place(path)
+	if err != nil {
+		return err
+	}
+	if n == nil || !n.dir {
+		return syscall.ENOTDIR
+	}
+	m.touch(n)
 	m.send(d, rawAttrib, name)
 	m.send(n, rawAttrib, "")
 	return nil
@@ -435,7 +547,7 @@ func (m *model) stat(path string, follow bool) (stat, error) {
 	case !n.dir:
 		return stat{}, nil
 	}
-	return stat{id: identity{1, n.ino}, dir: true}, nil
+	return stat{n.id(), true, n.version}, nil
 }
 
 func (m *model) open(path string, follow bool) (folder, error) {
@@ -456,7 +568,7 @@ func (m *model) open(path string, follow bool) (folder, error) {
 		return nil, m.openErr
 	}
 	n.opens++
-	return &modelFolder{m, n}, nil
+	return &modelFolder{m, n, n.version}, nil
 }
 
 func (m *model) interpose() {
@@ -473,6 +585,18 @@ func (m *model) limitQueue(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.maxQueue = n
+}
+
+// silently does what no event tells of.
+func (m *model) silently(do func()) {
+	set := func(mute bool) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.mute = mute
+	}
+	set(true)
+	do()
+	set(false)
 }
 
 // fail has each look of the watcher below the root fail, and each open, if not nil, and limits the watches, unless to 0.
@@ -492,9 +616,12 @@ func (m *model) interrupt(hook func()) {
 type modelFolder struct {
 	m *model
 	n *inode
+
+	since int64
 }
 
-func (f *modelFolder) id() identity { return identity{1, f.n.ino} }
+func (f *modelFolder) id() identity    { return f.n.id() }
+func (f *modelFolder) modified() int64 { return f.since }
 
 func (f *modelFolder) searchable() bool {
 	f.m.interpose()
@@ -530,11 +657,12 @@ func (f *modelFolder) Close() error {
 
 // modelSource is fsnotify 1.10.1 over the model's inotify: what its maps hold, when it forgets, which events it suppresses.
 type modelSource struct {
-	m      *model
-	events chan fsnotify.Event
-	errs   chan error
-	done   chan struct{}
-	ended  chan struct{}
+	m        *model
+	closeErr error // what Close returns
+	events   chan fsnotify.Event
+	errs     chan error
+	done     chan struct{}
+	ended    chan struct{}
 
 	mu   sync.Mutex // guards the maps
 	path map[string]int
@@ -570,7 +698,7 @@ func (s *modelSource) Close() error {
 		n.wd = 0
 	}
 	clear(s.m.watches)
-	return nil
+	return s.closeErr
 }
 
 func (s *modelSource) Add(dir string) error {

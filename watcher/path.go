@@ -20,6 +20,9 @@ func newRoot(dir string) root {
 	return root{dir, prefix}
 }
 
+// top is where the file system begins, on the volume of the root.
+func (r root) top() string { return filepath.VolumeName(r.dir) + string(filepath.Separator) }
+
 func (r root) abs(path string) string {
 	if path == "" {
 		return r.dir

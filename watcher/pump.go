@@ -16,16 +16,20 @@ var errBound = errors.New("more changes at once than are kept apart")
 // hints is what the events since the last take say.
 type hints struct {
 	dirty map[string]Evidence
-	dirs  map[string]struct{} // parents of paths for which dirty had no room
+	dirs  map[string]struct{} // what may differ at and below: parents of paths for which dirty had no room, and what is in doubt
 	loss  error               // why events are missing, nil if none are
+	audit bool                // the source may have lost watches without an event
 	first time.Time           // when the first hint came
 	last  time.Time           // when the latest came
 }
 
-// paths counts what the hints name; a loss counts as one.
+// paths counts what the hints name; a loss counts as one, and so does an audit.
 func (h *hints) paths() int {
 	n := len(h.dirty) + len(h.dirs)
 	if h.loss != nil {
+		n++
+	}
+	if h.audit {
 		n++
 	}
 	return n
@@ -120,6 +124,18 @@ func (p *pump) merge(path string, e Evidence) {
 	if path != "" {
 		path = parent(path)
 	}
+	h.doubt(path)
+}
+
+// doubt notes that anything may have changed at and below dir, without events.
+func (p *pump) doubt(dir string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.touchLocked()
+	p.h.doubt(dir)
+}
+
+func (h *hints) doubt(path string) {
 	if _, known := h.dirs[path]; known || len(h.dirs) < maxPaths {
 		if h.dirs == nil {
 			h.dirs = map[string]struct{}{}
@@ -130,6 +146,14 @@ func (p *pump) merge(path string, e Evidence) {
 	if h.loss == nil {
 		h.loss = errBound
 	}
+}
+
+// audit notes that watches may have ended without an event.
+func (p *pump) audit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.touchLocked()
+	p.h.audit = true
 }
 
 // lose notes that anything may have changed.
@@ -180,4 +204,11 @@ func (p *pump) take() hints {
 	h := p.h
 	p.h = hints{}
 	return h
+}
+
+// idle reports whether all that came has been taken.
+func (p *pump) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.h.paths() == 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
 	"runtime"
 )
@@ -17,14 +16,15 @@ const maxTries = 4
 // directory with everything below, and the next walk begins anew there. So a walk may be fooled by a directory that takes
 // another's place and goes again, but never the last walk.
 type tree struct {
-	root root
-	dirs *registry
-	src  source
-	disk disk
-	skip func(dir string) bool
-	log  *slog.Logger
+	root  root
+	dirs  *registry
+	src   source
+	disk  disk
+	skip  func(dir string) bool
+	voice *voice
 
 	full   bool           // the source has no watch to give
+	barred error          // what permission the root lacked when it was last visited, nil if it could be listed
 	said   map[error]bool // conditions that were logged, see complain
 	slowly bool           // a slow scan is under way
 	walks  uint64
@@ -32,7 +32,7 @@ type tree struct {
 }
 
 func newTree(w *Watcher, src source) *tree {
-	return &tree{root: w.root, dirs: w.dirs, src: src, disk: w.disk, skip: w.skip, log: w.log, said: map[error]bool{}}
+	return &tree{root: w.root, dirs: w.dirs, src: src, disk: w.disk, skip: w.skip, voice: w.voice, said: map[error]bool{}}
 }
 
 func (t *tree) stat(path string) (stat, error) { return t.disk.stat(t.root.abs(path), path == "") }
@@ -162,7 +162,16 @@ func (w *walk) claim(path string, id identity) bool {
 // list goes on to the directories in f, which is n's, and drops those no longer in it.
 func (w *walk) list(n *node, abs string, f folder) {
 	delete(w.dirs.slow, n)
+	if w.verify || n.found == w.number { // it is in Rescan then, and what happens from now on has events
+		n.modified.Store(f.modified())
+	}
 	n.shut = !f.searchable()
+	if n.path == "" {
+		w.barred = nil
+		if n.shut {
+			w.barred = fs.ErrPermission
+		}
+	}
 	w.visits++
 	prefix := abs + string(filepath.Separator)
 	if n.path == "" {
@@ -197,6 +206,9 @@ func (w *walk) unopened(path string, err error) {
 	n := w.dirs.byPath[path]
 	s, statErr := w.stat(path)
 	denied := errors.Is(err, fs.ErrPermission)
+	if path == "" && denied {
+		w.barred = err
+	}
 	same := n != nil && !n.left && statErr == nil && s.id == n.id && !(denied && w.verify)
 	if same {
 		n.shut = true
@@ -213,6 +225,7 @@ func (w *walk) unopened(path string, err error) {
 		w.unlisted(n, err)
 	default:
 		w.leave(path, err)
+		w.dirs.byPath[path].shut = true
 	}
 }
 

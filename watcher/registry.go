@@ -3,6 +3,7 @@ package watcher
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // node is a directory of the registry. A registered directory's parent is registered too, as watches are added from the
@@ -11,7 +12,11 @@ type node struct {
 	path string
 	id   identity
 	left bool // it owns no watch: none could be had, or it has one under another path, or permission was denied
-	shut bool // it could not be listed, or not searched, when last visited
+	shut bool // it could not be opened, listed or searched when last visited
+
+	heard    atomic.Bool  // an event named it, or something in it, since the sweep was last there
+	modified atomic.Int64 // what it was when it was last listed, or the sweep was there
+	at       int          // its place in the registry's order
 
 	parent     *node
 	child      *node // first of a list linked by prev and next
@@ -23,9 +28,10 @@ type node struct {
 // registry knows which path is watched and which directory was there when the watch was added. One goroutine changes
 // it and may read without the lock.
 type registry struct {
-	mu     sync.Mutex // guards byPath and which nodes are left against the readers of watched
+	mu     sync.Mutex // guards byPath, order and which nodes are left against readers in other goroutines
 	byPath map[string]*node
 	byID   map[identity]*node // watched ones only
+	order  []*node            // watched ones, for the sweep: new ones come last, and the last fills a gap
 	denied map[*node]struct{} // left ones for which an event will tell of other permissions, theirs or of a directory above
 	twins  map[*node]struct{} // left ones whose directory is watched under another path
 	slow   map[*node]struct{} // to be looked at again without an event: left ones, and those that could not be listed
@@ -47,6 +53,8 @@ func (r *registry) add(path string, id identity) *node {
 	defer r.mu.Unlock()
 	n := r.linkLocked(path)
 	n.id = id
+	n.at = len(r.order)
+	r.order = append(r.order, n)
 	r.byID[id] = n
 	return n
 }
@@ -140,6 +148,11 @@ func (r *registry) remove(path string) (watched []string) {
 			if r.byID[n.id] == n {
 				delete(r.byID, n.id)
 			}
+			last := len(r.order) - 1
+			r.order[n.at] = r.order[last]
+			r.order[n.at].at = n.at
+			r.order[last] = nil
+			r.order = r.order[:last]
 			watched = append(watched, n.path)
 		}
 	}
@@ -157,4 +170,48 @@ func (r *registry) watched() []string {
 	}
 	slices.Sort(paths)
 	return paths
+}
+
+// piece returns at most len(into) of the watched nodes whose place is below at, the last first, and where to go on. Who goes
+// from the end to the start misses none that was there all the time, since only what was passed already, or is new, fills a gap.
+func (r *registry) piece(into []*node, at int) ([]*node, int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at = min(at, len(r.order))
+	from := max(at-len(into), 0)
+	return into[:copy(into, r.order[from:at])], from
+}
+
+// count is how many directories are watched, and how many are looked at every few seconds because they cannot be.
+func (r *registry) count() (watched, unwatched int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.order), len(r.byPath) - len(r.order) - len(r.denied)
+}
+
+// hear notes that an event named path. Only the goroutine that changes the registry may call it.
+func (r *registry) hear(path string) {
+	if n := r.byPath[path]; n != nil {
+		n.heard.Store(true)
+	}
+	if path == "" {
+		return
+	}
+	if n := r.byPath[parent(path)]; n != nil {
+		n.heard.Store(true)
+	}
+}
+
+// knows reports whether there is a directory at path, watched or not.
+func (r *registry) knows(path string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byPath[path] != nil
+}
+
+// has reports whether n is registered still.
+func (r *registry) has(n *node) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byPath[n.path] == n
 }

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	lagging     = 2 * time.Second // between the two scans after a loss
-	repairRest  = 2               // a repair waits this many durations of the last one
-	lossSayOnce = time.Minute     // losses closer together are one condition, logged once
+	lagging    = 2 * time.Second // between the two scans after a loss
+	repairRest = 2               // a repair waits this many durations of the last one
+	lossOver   = time.Minute     // losses closer together are one condition, logged once
 )
 
 // doubts is where events are missing, or were not kept apart.
@@ -23,7 +23,7 @@ type doubts struct {
 	lost   bool                // events were missing since the last repair of everything
 	from   time.Time           // no repair begins before
 	second time.Time           // second scan after a loss, zero when none is owed
-	said   time.Time           // when a loss was last noticed
+	over   time.Time           // when the last loss is long enough ago, zero when that was said
 
 	repairs uint64 // those that have ended
 }
@@ -45,13 +45,14 @@ func (d *doubts) next() time.Time {
 
 // lose has everything looked at again.
 func (l *loop) lose(err error, now time.Time) {
-	if l.doubts.said.IsZero() || now.Sub(l.doubts.said) > lossSayOnce {
+	if l.doubts.over.IsZero() {
 		if errors.Is(err, fsnotify.ErrEventOverflow) {
 			err = fmt.Errorf("%w: %s", err, queueCure)
 		}
-		l.log.Warn("events were lost, the whole tree is scanned again", "err", err)
+		l.voice.begins(lossBegins, err)
 	}
-	l.doubts.said = now
+	l.voice.stats.add(func(s *Stats) { s.Overflows++ })
+	l.doubts.over = now.Add(lossOver)
 	l.doubts.lost = true
 	l.doubts.add("")
 }
@@ -63,6 +64,7 @@ func (l *loop) repair(ctx context.Context) {
 	_, all := d.dirs[""]
 	lost := d.lost
 	d.dirs, d.lost = nil, false
+	l.voice.stats.add(func(s *Stats) { s.Repairs++ })
 	start := time.Now()
 	l.absorb(l.tree.reconcile(ctx, dirs, true))
 	if all {
@@ -75,5 +77,16 @@ func (l *loop) repair(ctx context.Context) {
 	d.from = end.Add(repairRest * end.Sub(start))
 	if lost {
 		d.second = end.Add(lagging)
+	}
+}
+
+// unmounted has that looked at which the source has ceased to watch, as it does when a file system goes.
+func (l *loop) unmounted() {
+	missing := l.tree.audit()
+	for _, path := range missing {
+		l.doubts.add(path)
+	}
+	if len(missing) > 0 {
+		l.voice.once(mountsChanged, "first", l.tree.root.abs(topmost(missing)[0]))
 	}
 }

@@ -267,7 +267,7 @@ func TestLimit(t *testing.T) {
 		if told := l.hush(); len(told) > 0 {
 			l.Errorf("told %v though all are watched", told)
 		}
-		if l.logged("level=") != 1 {
+		if l.logged("level=") != 2 {
 			l.Errorf("logged:\n%s", &l.log)
 		}
 	})
@@ -364,6 +364,7 @@ func TestCancelledDuringFirstWalk(t *testing.T) {
 			}
 		})
 		w.disk = m
+		w.mounts = func() mountTable { return nil }
 		w.source = func() (source, error) { return newModelSource(m), nil }
 		err = w.Run(ctx, func(Batch) Reply {
 			t.Error("a batch was emitted")

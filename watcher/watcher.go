@@ -29,8 +29,9 @@ type Watcher struct {
 	root   root
 	skip   func(dir string) bool
 	look   func(ctx context.Context, most int) (changed []string, looked int)
-	log    *slog.Logger
+	voice  *voice
 	disk   disk
+	mounts func() mountTable // nil where there is none
 	source func() (source, error)
 	dirs   *registry
 
@@ -50,8 +51,8 @@ func New(dir string, opts *Options) (*Watcher, error) {
 		root:   newRoot(dir),
 		skip:   opts.Skip,
 		look:   opts.Look,
-		log:    opts.Logger,
 		disk:   osDisk{},
+		mounts: openMounts,
 		source: newFsnotify,
 		dirs:   newRegistry(),
 
@@ -60,9 +61,11 @@ func New(dir string, opts *Options) (*Watcher, error) {
 	if w.skip == nil {
 		w.skip = func(string) bool { return false }
 	}
-	if w.log == nil {
-		w.log = slog.New(slog.DiscardHandler)
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
+	w.voice = &voice{log: log.With("dir", w.root.dir), stats: &counts{}, read: w.Stats}
 	return w, nil
 }
 
@@ -86,7 +89,7 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 	// The pump reads until the source is closed: fsnotify may hold its lock while it waits for a reader.
 	defer func() {
 		if err := src.Close(); err != nil {
-			w.log.Warn("cannot close the event source", "err", err)
+			w.voice.begins(closeFailed, err)
 		}
 		<-done
 	}()
@@ -98,14 +101,27 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 	if w.look != nil {
 		looking.Go(func() { n.run(ctx) })
 	}
+	s := &sweep{
+		dirs:   w.dirs,
+		disk:   w.disk,
+		root:   w.root,
+		skip:   w.skip,
+		pump:   p,
+		mounts: newMounts(w.mounts()),
+		voice:  w.voice,
+		wake:   make(chan struct{}, 1),
+	}
+	looking.Go(func() { s.run(ctx) })
 	l := &loop{
-		pump: p,
-		net:  n,
-		tree: newTree(w, src),
-		emit: emit,
-		log:  w.log,
+		pump:  p,
+		net:   n,
+		sweep: s,
+		tree:  newTree(w, src),
+		emit:  emit,
+		voice: w.voice,
 
 		barrier: w.barrier,
 	}
+	defer w.voice.tellStats()
 	return l.run(ctx, done)
 }

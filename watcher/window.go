@@ -13,7 +13,11 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 	for path := range h.dirs {
 		l.doubts.add(path)
 	}
+	if h.audit {
+		l.unmounted()
+	}
 	for path, e := range h.dirty {
+		l.tree.dirs.hear(path)
 		if e&Structure != 0 {
 			l.tree.drop(path)
 		}
@@ -34,6 +38,10 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 	p.unwatched()
 	l.reconcile(ctx, append(p.visit, p.denied...))
 	l.batch.rescan = append(l.batch.rescan, p.relist()...)
+	if l.unsettled {
+		l.unsettled = false
+		l.tellPresence(ctx)
+	}
 }
 
 // missing reports whether nothing that can be served is at path. The root must be a directory.
@@ -102,8 +110,8 @@ func (p *plan) relist() []string {
 }
 
 // accessible reports whether the directory at path can be listed, and what is in it looked at.
-func (p *plan) accessible(path string) bool {
-	f, err := p.disk.open(p.root.abs(path), path == "")
+func (t *tree) accessible(path string) bool {
+	f, err := t.disk.open(t.root.abs(path), path == "")
 	if err != nil {
 		return false
 	}

@@ -1,0 +1,96 @@
+package resources
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// held names what this process has open at and below the directory.
+func (p *place) held() (open []string) {
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	p.must(err)
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && (to == p.dir || strings.HasPrefix(to, p.dir+"/")) {
+			open = append(open, to)
+		}
+	}
+	return open
+}
+
+// TestNothingIsHeldOpen between uses: it would keep a file system from being unmounted.
+func TestNothingIsHeldOpen(t *testing.T) {
+	p := serve(t, "f", "d/e/g", "l -> d/e/g", "up -> d/../f", "out -> ../x", "dangling -> nothing").watch()
+	for _, rel := range []string{"f", "d/e/g", "l", "up"} {
+		if _, err := p.read(rel); err != nil {
+			t.Errorf("%s: %v", rel, err)
+		}
+	}
+	for _, rel := range []string{"out", "dangling", "nothing", "d/nothing/x", "f/x"} {
+		p.wantAbsent(rel)
+	}
+	p.list()
+	p.write("d/e/new", "")
+	p.Root.Apply(rescan(""))
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Fatal(err)
+	}
+	if open := p.held(); len(open) > 0 {
+		t.Errorf("open: %q", open)
+	}
+	file, err := p.Root.locate("d/e/g") // held can see what is open
+	p.must(err)
+	if len(p.held()) == 0 {
+		t.Error("nothing is open while it is used")
+	}
+	file.close()
+}
+
+// TestFifoForDirectoryIsNotOpened, if it took the place after the look at it.
+func TestFifoForDirectoryIsNotOpened(t *testing.T) {
+	p := serve(t, "d/f")
+	p.must(syscall.Mkfifo(p.at("fifo"), 0o644))
+	writer, err := syscall.Open(p.at("fifo"), syscall.O_RDWR|syscall.O_NONBLOCK, 0) // a reader need not wait, and fails later
+	p.must(err)
+	defer syscall.Close(writer)
+	at, err := p.Root.locate("d")
+	p.must(err)
+	defer at.close()
+	opened, err := p.opens(p.at("fifo"), func() error { return at.enter("fifo", at.info) })
+	if opened || !errors.Is(err, errMoved) {
+		t.Errorf("opened %v, %v", opened, err)
+	}
+}
+
+// opens reports whether path is opened while do runs.
+func (p *place) opens(path string, do func() error) (opened bool, err error) {
+	p.t.Helper()
+	fd, errno := syscall.InotifyInit1(syscall.IN_NONBLOCK | syscall.IN_CLOEXEC)
+	p.must(errno)
+	defer syscall.Close(fd)
+	_, errno = syscall.InotifyAddWatch(fd, path, syscall.IN_OPEN)
+	p.must(errno)
+	err = do()
+	n, _ := syscall.Read(fd, make([]byte, 1024))
+	return n > 0, err
+}
+
+// TestFifoForRootIsNotOpened: whoever did would wait for somebody to write to it.
+func TestFifoForRootIsNotOpened(t *testing.T) {
+	p := serve(t, "f").load()
+	p.must(os.Rename(p.dir, p.dir+".moved"))
+	p.must(syscall.Mkfifo(p.dir, 0o644))
+	writer, err := syscall.Open(p.dir, syscall.O_RDWR|syscall.O_NONBLOCK, 0)
+	p.must(err)
+	defer syscall.Close(writer)
+	opened, err := p.opens(p.dir, func() error { _, err := p.read("f"); return err })
+	if opened || err == nil {
+		t.Errorf("opened %v, %v", opened, err)
+	}
+	p.must(os.Remove(p.dir))
+	p.must(os.Rename(p.dir+".moved", p.dir))
+	p.wantText("f", "content of f")
+}

@@ -1,0 +1,80 @@
+package watcher
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// message is the text of a line of the log. Those of a condition come in pairs: one when it begins, one when it is over.
+type message string
+
+const (
+	lossBegins message = "events were lost, the whole tree is scanned again"
+	lossEnds   message = "no more events were lost for a minute, and all has been scanned"
+
+	unwatchedBegins message = "not every directory can be watched, the others are scanned every few seconds"
+	unwatchedEnds   message = "every directory is watched again"
+
+	rootGone   message = "the directory is gone, and is served again when it is back"
+	rootBarred message = "the directory cannot be read, and is served again when it can"
+	rootBack   message = "the directory is there, and is scanned"
+
+	unheardBegins message = "directories change without an event, which is found within half a minute"
+	unheardEnds   message = "no more directories change without an event"
+
+	mountsChanged message = "something was mounted or unmounted, what is there now is scanned"
+	closeFailed   message = "cannot close the event source"
+	soFar         message = "watching so far"
+)
+
+// sayOnce is how long a line that has no end keeps its like from being said.
+const sayOnce = time.Minute
+
+// voice is what the log hears of the watcher. Any goroutine may use it.
+type voice struct {
+	log   *slog.Logger
+	stats *counts
+	read  func() Stats
+
+	mu   sync.Mutex // guards said
+	said map[message]time.Time
+}
+
+// begins tells of a condition that the user may want to do something about. err is why, and may be nil.
+func (v *voice) begins(m message, err error, args ...any) {
+	why := string(m)
+	if err != nil {
+		why += ": " + err.Error()
+		args = append([]any{"err", err}, args...)
+	}
+	v.stats.fail(why)
+	v.log.Warn(string(m), args...)
+	v.tellStats()
+}
+
+// ends tells that a condition is over.
+func (v *voice) ends(m message, args ...any) {
+	v.log.Info(string(m), args...)
+	v.tellStats()
+}
+
+// once is begins for what has no end.
+func (v *voice) once(m message, args ...any) {
+	v.mu.Lock()
+	now := time.Now()
+	last, said := v.said[m]
+	said = said && now.Sub(last) < sayOnce
+	if !said {
+		if v.said == nil {
+			v.said = map[message]time.Time{}
+		}
+		v.said[m] = now
+	}
+	v.mu.Unlock()
+	if !said {
+		v.begins(m, nil, args...)
+	}
+}
+
+func (v *voice) tellStats() { v.log.Debug(string(soFar), "stats", v.read()) }

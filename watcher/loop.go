@@ -56,7 +56,7 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
-	return earliest(l.pump.due(&l.settle), l.retries.next, l.doubts.next(), l.doubts.second, l.checkRoot, l.slow, l.looks.next)
+	return earliest(l.pump.due(&l.settle), l.retries.next, l.doubts.next(), l.doubts.second, l.checkRoot, l.slow, l.tree.watches.handover.next, l.looks.next)
 }
 
 // turn does all that is due. What appears while it does is for the next turn.
@@ -80,6 +80,9 @@ func (l *loop) turn(ctx context.Context) {
 		l.checkRoot = now.Add(jitter(rootEvery))
 		l.rootCheck()
 		l.net.rouse()
+	}
+	if due(l.tree.watches.handover.next) {
+		l.tree.watches.handOver()
 	}
 	if due(l.slow) {
 		l.scanSlowly(ctx)

@@ -3,11 +3,13 @@ package watcher
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -18,6 +20,7 @@ import (
 type model struct {
 	mu         sync.Mutex // guards what follows
 	hook       func()     // called before each system call of the watcher, if not nil
+	hooking    sync.Mutex // held while hook is called, as the watcher has several goroutines
 	top        *inode
 	used       uint64
 	free       []uint64
@@ -32,6 +35,9 @@ type model struct {
 	statErr    error // what every look of the watcher below the root fails with
 	super      bool  // permissions do not matter to the caller of find
 	clock      int64
+	tick       time.Duration // of the clock of the file system; 0: each change has a time of its own, and nothing is racy
+	remote     string        // type of the file system, if it is a remote one
+	muted      bool          // no event tells of what is done now
 }
 
 type inode struct {
@@ -41,6 +47,8 @@ type inode struct {
 	kids    map[string]*inode
 	version int64
 	changed int64
+	mtime   int64 // as the clock had it
+	ctime   int64
 	mode    modelMode
 	wd      int // 0: not watched
 	opens   int
@@ -99,10 +107,30 @@ func (m *model) newInode(dir bool) *inode {
 func (m *model) touch(n *inode) {
 	m.clock++
 	n.version, n.changed = m.clock, m.clock
+	n.mtime, n.ctime = m.time(), m.time()
+}
+
+// change is a change of what the inode says of itself.
+func (m *model) change(n *inode) {
+	m.clock++
+	n.changed, n.ctime = m.clock, m.time()
+}
+
+// touchDir is for a directory whose names have changed.
+func (m *model) touchDir(d *inode) {
+	m.clock++
+	d.mtime, d.ctime = m.time(), m.time()
+}
+
+func (m *model) time() int64 {
+	if m.tick == 0 {
+		return m.clock
+	}
+	return time.Now().Truncate(m.tick).UnixNano()
 }
 
 func (m *model) send(n *inode, mask rawMask, name string) {
-	if n.wd == 0 {
+	if n.wd == 0 || m.muted {
 		return
 	}
 	m.enqueue(rawEvent{n.wd, mask, name})
@@ -215,6 +243,7 @@ func (m *model) make(path string, dir bool, link string) error {
 	n = m.newInode(dir)
 	n.link = link
 	d.kids[name] = n
+	m.touchDir(d)
 	m.send(d, rawCreate, name)
 	return nil
 }
@@ -229,6 +258,7 @@ func (m *model) write(path string) error {
 	if n == nil {
 		n = m.newInode(false)
 		d.kids[name] = n
+		m.touchDir(d)
 		m.send(d, rawCreate, name)
 	}
 	if n.dir || n.link != "" {
@@ -253,6 +283,7 @@ func (m *model) remove(path string) error {
 		return syscall.ENOTEMPTY
 	}
 	delete(d.kids, name)
+	m.touchDir(d)
 	m.send(d, rawDelete, name)
 	n.dead = true
 	m.unlinked(n)
@@ -283,8 +314,9 @@ func (m *model) rename(from, to string) error {
 	}
 	delete(fd.kids, fname)
 	td.kids[tname] = f
-	m.clock++
-	f.changed = m.clock
+	m.change(f)
+	m.touchDir(fd)
+	m.touchDir(td)
 	m.send(fd, rawMovedFrom, fname)
 	m.send(td, rawMovedTo, tname)
 	m.send(f, rawMoveSelf, "")
@@ -314,8 +346,10 @@ func (m *model) exchange(a, b string) error {
 		return syscall.EINVAL
 	}
 	ad.kids[aname], bd.kids[bname] = bn, an
-	m.clock++
-	an.changed, bn.changed = m.clock, m.clock
+	m.change(an)
+	m.change(bn)
+	m.touchDir(ad)
+	m.touchDir(bd)
 	m.send(ad, rawMovedFrom, aname)
 	m.send(bd, rawMovedTo, bname)
 	m.send(an, rawMoveSelf, "")
@@ -348,8 +382,7 @@ func (m *model) chmod(path string, mode modelMode) error {
 		return syscall.ENOENT
 	}
 	n.mode = mode
-	m.clock++
-	n.changed = m.clock
+	m.change(n)
 	m.send(d, rawAttrib, name)
 	m.send(n, rawAttrib, "")
 	return nil
@@ -438,6 +471,30 @@ func (m *model) stat(path string, follow bool) (stat, error) {
 	return stat{id: identity{1, n.ino}, dir: true}, nil
 }
 
+func (m *model) facts(path string, follow bool) (facts, error) {
+	m.interpose()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, _, n, err := m.find(path, follow, 0)
+	if err == nil && n == nil {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		return facts{}, err
+	}
+	return n.facts(), nil
+}
+
+func (n *inode) facts() facts {
+	f := facts{kind: file, device: 1, inode: n.ino, mode: uint32(n.mode), mtime: n.mtime, ctime: n.ctime}
+	if n.dir {
+		f.kind = directory
+	} else if n.link != "" {
+		f.kind = link
+	}
+	return f
+}
+
 func (m *model) open(path string, follow bool) (folder, error) {
 	m.interpose()
 	m.mu.Lock()
@@ -464,6 +521,8 @@ func (m *model) interpose() {
 	hook := m.hook
 	m.mu.Unlock()
 	if hook != nil {
+		m.hooking.Lock()
+		defer m.hooking.Unlock()
 		hook()
 	}
 }
@@ -482,6 +541,13 @@ func (m *model) fail(look, open error, watches int) {
 	m.statErr, m.openErr, m.maxWatches = look, open, watches
 }
 
+// mute keeps the kernel from telling of what is done.
+func (m *model) mute(muted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.muted = muted
+}
+
 // interrupt has hook called before each system call of the watcher.
 func (m *model) interrupt(hook func()) {
 	m.mu.Lock()
@@ -495,6 +561,36 @@ type modelFolder struct {
 }
 
 func (f *modelFolder) id() identity { return identity{1, f.n.ino} }
+
+func (f *modelFolder) remoteType() string {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return f.m.remote
+}
+
+func (f *modelFolder) names() (names []string, err error) {
+	f.m.interpose()
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return slices.Collect(maps.Keys(f.n.kids)), nil
+}
+
+func (f *modelFolder) facts(name string) (facts, error) {
+	f.m.interpose()
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	n := f.n
+	if name != "" {
+		n = f.n.kids[name]
+	}
+	switch {
+	case name != "" && f.n.mode&noSearch != 0:
+		return facts{}, syscall.EACCES
+	case n == nil:
+		return facts{}, syscall.ENOENT
+	}
+	return n.facts(), nil
+}
 
 func (f *modelFolder) searchable() bool {
 	f.m.interpose()

@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	lookEvery = 1250 * time.Millisecond // between rounds of Options.Look, and no less than lookRest times what one takes
-	lookRest  = 10
-	lookMost  = 10_000 // files in a round, some 20 ms
+	lookEvery  = 1250 * time.Millisecond // between rounds of Options.Look, and no less than lookRest times what one takes
+	lookPolled = 400 * time.Millisecond  // the same while there are directories without events
+	lookRest   = 10
+	lookMost   = 10_000 // files in a round, some 20 ms
 
 	// eventsFirst is how long the event of what a look came upon may take. It names the path first then, and a write that was
 	// on its way is not told of twice.
@@ -17,9 +18,10 @@ const (
 
 // net catches what gives no event. It has a goroutine of its own, so that a disk which answers slowly holds up no event.
 type net struct {
-	look func(ctx context.Context, most int) (changed []string, looked int)
-	pump *pump
-	wake chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle net needs no timer
+	look  func(ctx context.Context, most int) (changed []string, looked int)
+	polls func() bool // whether there are directories without events
+	pump  *pump
+	wake  chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle net needs no timer
 }
 
 // run returns when ctx ends.
@@ -54,7 +56,11 @@ func (n *net) round(ctx context.Context) (more bool) {
 	for _, path := range changed {
 		n.pump.merge(path, Attribute) // the weakest evidence: if an event has told meanwhile, nothing follows from it
 	}
-	return looked > 0 && sleep(ctx, max(jitter(lookEvery), lookRest*took))
+	every := lookEvery
+	if n.polls() {
+		every = lookPolled
+	}
+	return looked > 0 && sleep(ctx, max(jitter(every), lookRest*took))
 }
 
 // sleep returns false as soon as ctx ends.

@@ -30,7 +30,6 @@ func (l *loop) rootCheck() {
 func (l *loop) scanSlowly(ctx context.Context) {
 	l.slow = time.Time{}
 	start := time.Now()
-	l.tree.full = false
 	var dirs []string
 	for n := range l.tree.dirs.slow {
 		dirs = append(dirs, n.path)

@@ -14,8 +14,11 @@ type Options struct {
 	// before its watch is added, with the parent already let through, never for the root. Nil skips nothing.
 	Skip func(dir string) bool
 
+	// Poll has changes found by looking alone, without the operating system's notifications.
+	Poll bool
+
 	// Look looks at what may change without an event, at most at so many files, and goes on with the others when it is
-	// asked again, about every 1.25 s. The paths that are not as they were are named in a batch as [Attribute] does. When
+	// asked again, about every 1.25 s, or 0.4 s while directories are polled. The paths that are not as they were are named in a batch as [Attribute] does. When
 	// it has looked at none there is nothing to look at, and it is asked again in 2 s. It is called from a goroutine of
 	// Run and returns soon when ctx ends. Nil: nothing is looked at.
 	Look func(ctx context.Context, most int) (changed []string, looked int)
@@ -28,11 +31,14 @@ type Options struct {
 type Watcher struct {
 	root   root
 	skip   func(dir string) bool
+	poll   bool
 	look   func(ctx context.Context, most int) (changed []string, looked int)
 	log    *slog.Logger
 	disk   disk
-	source func() (source, error)
+	source func() (source, error) // an error of ErrUnsupported: there is none on this system
 	dirs   *registry
+	poller *poller
+	net    *net
 }
 
 // New makes a Watcher for the tree at dir, an absolute path, which need not exist yet. It starts nothing.
@@ -46,10 +52,11 @@ func New(dir string, opts *Options) (*Watcher, error) {
 	w := &Watcher{
 		root:   newRoot(dir),
 		skip:   opts.Skip,
+		poll:   opts.Poll,
 		look:   opts.Look,
 		log:    opts.Logger,
 		disk:   osDisk{},
-		source: newFsnotify,
+		source: newNative,
 		dirs:   newRegistry(),
 	}
 	if w.skip == nil {
@@ -58,46 +65,47 @@ func New(dir string, opts *Options) (*Watcher, error) {
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
+	w.poller = newPoller(w.log)
+	w.net = &net{look: w.look, polls: func() bool { return w.poller.count() > 0 }, wake: make(chan struct{}, 1)}
 	return w, nil
 }
 
-// Watched lists the directories that own a watch, sorted. Any goroutine may ask.
+// Watched lists the directories in which changes are found, sorted. Any goroutine may ask.
 func (w *Watcher) Watched() []string { return w.dirs.watched() }
+
+// Polled counts those of them that are polled. Any goroutine may ask.
+func (w *Watcher) Polled() int { return w.poller.count() }
+
+// Wake says that somebody wants to know of changes: polling, which slows down while nothing changes, is at its quickest for a
+// while. It returns at once. Any goroutine may call it.
+func (w *Watcher) Wake() {
+	if w.poller.count() > 0 {
+		w.poller.ask()
+		w.net.rouse()
+	}
+}
 
 // Run watches until ctx ends and then returns nil; any other return is an error that keeps it from watching. It calls emit
 // with each batch, one at a time, and does what the Reply asks for. Run may be called once.
 func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
-	src, err := w.source()
-	if err != nil {
-		return err
-	}
 	p := newPump(w.root)
-	done := make(chan struct{}) // closed when the source has ended and the pump has read the last of it
-	go func() {
-		defer close(done)
-		p.run(src)
-	}()
-	// The pump reads until the source is closed: fsnotify may hold its lock while it waits for a reader.
-	defer func() {
-		if err := src.Close(); err != nil {
-			w.log.Warn("cannot close the event source", "err", err)
-		}
-		<-done
-	}()
+	ws := newWatches(w, p)
+	defer ws.close()
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	defer looking.Wait()
 	defer cancel()
-	n := &net{look: w.look, pump: p, wake: make(chan struct{}, 1)}
+	looking.Go(func() { w.poller.run(ctx) })
+	w.net.pump = p
 	if w.look != nil {
-		looking.Go(func() { n.run(ctx) })
+		looking.Go(func() { w.net.run(ctx) })
 	}
 	l := &loop{
 		pump: p,
-		net:  n,
-		tree: newTree(w, src),
+		net:  w.net,
+		tree: newTree(w, ws),
 		emit: emit,
 		log:  w.log,
 	}
-	return l.run(ctx, done)
+	return l.run(ctx, ws.ended)
 }

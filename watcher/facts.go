@@ -48,9 +48,11 @@ func (f facts) signature() signature {
 func (s signature) sameUpper(o signature) bool { return s>>32 == o>>32 }
 
 // Clocks of file systems move in ticks. Two writes of equal size within one tick leave the same facts.
+var tick = clockTick()
+
 const (
-	tick       = 10 * time.Millisecond
-	coarseTick = 2 * time.Second // where times are whole seconds
+	slowestTick = 10 * time.Millisecond
+	coarseTick  = 2 * time.Second // where times are whole seconds
 )
 
 // racy reports whether what was looked at now may yet change within the tick of its last change. Then nobody can tell by a look.

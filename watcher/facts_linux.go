@@ -3,6 +3,7 @@ package watcher
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,4 +31,13 @@ func factsAt(f *os.File, name string) (facts, error) {
 		mtime:  st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec),
 		ctime:  st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
 	}, nil
+}
+
+// clockTick is 4 ms on most systems.
+func clockTick() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGetres(unix.CLOCK_REALTIME_COARSE, &ts); err != nil {
+		return slowestTick
+	}
+	return time.Duration(ts.Nano())
 }

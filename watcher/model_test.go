@@ -18,9 +18,10 @@ import (
 // modelSource, which does what fsnotify 1.10.1 does on Linux, it runs inside a synctest bubble and lets a test change the
 // tree between any two system calls of the watcher.
 type model struct {
-	mu         sync.Mutex // guards what follows
-	hook       func()     // called before each system call of the watcher, if not nil
-	hooking    sync.Mutex // held while hook is called, as the watcher has several goroutines
+	mu         sync.Mutex        // guards what follows
+	hook       func()            // called before each system call of the watcher, if not nil
+	opening    func(path string) // called before each open, if not nil
+	hooking    sync.Mutex        // held while hook is called, as the watcher has several goroutines
 	top        *inode
 	used       uint64
 	free       []uint64
@@ -498,6 +499,12 @@ func (n *inode) facts() facts {
 func (m *model) open(path string, follow bool) (folder, error) {
 	m.interpose()
 	m.mu.Lock()
+	opening := m.opening
+	m.mu.Unlock()
+	if opening != nil {
+		opening(path)
+	}
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _, n, err := m.find(path, follow, 0)
 	switch {
@@ -539,6 +546,20 @@ func (m *model) fail(look, open error, watches int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.statErr, m.openErr, m.maxWatches = look, open, watches
+}
+
+// onOpen has f called before each open, if not nil.
+func (m *model) onOpen(f func(path string)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.opening = f
+}
+
+// setTick has the clock of the file system stand still for so long each time.
+func (m *model) setTick(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tick = d
 }
 
 // mute keeps the kernel from telling of what is done.

@@ -66,6 +66,7 @@ func (p *poller) probe(ctx context.Context) {
 		}
 		if p.look(d) {
 			p.soon(d)
+			p.rouse()
 		}
 	}
 }

@@ -33,9 +33,10 @@ func (l *lab) says(want ...string) {
 	}
 }
 
-// found waits as long as a change may take to be found by looking, and compares the consumer with the disk.
+// found waits as long as a change may take to be found by looking when somebody asks, and compares the consumer with the disk.
 func (l *lab) found() {
 	l.Helper()
+	l.Wake()
 	l.idle(5 * time.Second)
 	l.consistent()
 }

@@ -36,16 +36,16 @@ func (w *watches) handOver() {
 		w.start()
 	}
 	if len(h.left) == 0 {
-		w.full = w.native == nil
+		w.full = false
 		h.left = slices.SortedFunc(maps.Keys(w.short), func(a, b string) int {
 			return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
 		})
 	}
-	for n := 0; len(h.left) > 0 && !w.full && n < handoverMost; n++ {
+	for n := 0; len(h.left) > 0 && w.native != nil && !w.full && n < handoverMost; n++ {
 		w.handOne(h.left[0])
 		h.left = h.left[1:]
 	}
-	if len(h.left) > 0 && !w.full {
+	if len(h.left) > 0 && w.native != nil && !w.full {
 		h.next = time.Now().Add(handoverRest)
 		return
 	}

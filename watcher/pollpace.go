@@ -176,7 +176,6 @@ func (p *poller) end(s *pass) {
 		s.every = min(2*s.every, passIdle)
 	}
 	p.asked = false
-	took := time.Since(s.began)
 	s.running, s.left = false, nil
-	s.resume = time.Now().Add(max(jitter(s.every)-took, took))
+	s.resume = s.began.Add(jitter(s.every)) // in the past after a long pass, which has had its rests
 }

@@ -127,7 +127,11 @@ func (w *walk) watch(abs, path string, f folder) *node {
 	}
 	// A watch in doubt is added again, not removed first: each removal puts an event into the queue that overflowed.
 	// If another directory is at the path by now, fsnotify may keep a watch it no longer knows; it does no harm.
-	if err := w.watches.Add(abs, f); err != nil {
+	add := w.watches.Add
+	if n != nil {
+		add = w.watches.Renew
+	}
+	if err := add(abs, f); err != nil {
 		w.drop(path)
 		w.refused(path, err)
 		return nil

@@ -76,24 +76,34 @@ func (w *watches) close() {
 	w.reading.Wait()
 }
 
-// Add has changes found in the directory at abs, which is open as f; a second time it makes sure that they are.
+// Add has changes found in the directory at abs, which is open as f.
 func (w *watches) Add(abs string, f folder) error {
+	if w.full {
+		return w.settleFor(abs, f, errLimit)
+	}
+	return w.settleFor(abs, f, w.addNative(abs))
+}
+
+// Renew makes sure that what Add began goes on.
+func (w *watches) Renew(abs string, f folder) error {
+	if path, _ := w.root.rel(abs); w.poller.holds(path) && w.remote[path] == "" {
+		return nil
+	}
+	return w.settleFor(abs, f, w.addNative(abs))
+}
+
+// settleFor has the directory polled if a native watch could not be had, because of err, or does not suffice.
+func (w *watches) settleFor(abs string, f folder, err error) error {
 	path, _ := w.root.rel(abs)
-	if kind := w.remoteType(f); kind != "" {
-		_ = w.addNative(abs) // what is changed here is told at once then
+	kind := w.remoteType(f)
+	switch {
+	case kind != "": // a native watch is for what is changed here
 		w.remote[path] = kind
 		w.say.remoteType(kind, abs)
 		w.handover.later()
-		return w.poller.add(path, abs, f)
-	}
-	if w.poller.holds(path) {
-		return nil
-	}
-	err := w.addNative(abs)
-	if !errors.Is(err, errLimit) {
+	case !errors.Is(err, errLimit):
 		return err
-	}
-	if w.open != nil {
+	case w.open != nil:
 		w.short[path] = struct{}{}
 		w.handover.later()
 	}
@@ -111,7 +121,7 @@ func (w *watches) remoteType(f folder) string {
 }
 
 func (w *watches) addNative(abs string) error {
-	if w.native == nil || w.full {
+	if w.native == nil {
 		return errLimit
 	}
 	err := w.native.Add(abs)

@@ -89,6 +89,25 @@ func TestLimit(t *testing.T) {
 	})
 }
 
+// A repair renews the native watches there are, though no other one is to be had.
+func TestLimitAndLoss(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) {
+		l.do("mkdir a; mkdir b; mkdir c; mkdir d")
+		l.maxWatches = 3
+	}, func(l *lab) {
+		l.polls(2)
+		l.limitQueue(1)
+		l.do("write f; write a/g; write f; write b/g; write c/f")
+		l.found()
+		l.limitQueue(0)
+		l.polls(2)
+		if n := l.kernelWatches(); n != 3 {
+			l.Errorf("%d are watched", n)
+		}
+		l.tells("write a/f", "2ms a/f:content")
+	})
+}
+
 // What happens between the last look and the native watch is found.
 func TestHandoverLosesNothing(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) {

@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -46,8 +47,20 @@ const (
 	stormRemote                      // by events of some changes, and looking
 )
 
+// lockedSource may be used by several goroutines.
+type lockedSource struct {
+	mu     sync.Mutex // guards source
+	source rand.Source
+}
+
+func (s *lockedSource) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Uint64()
+}
+
 func playModel(t *testing.T, seed uint64, way stormWay) {
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(&lockedSource{source: rand.NewPCG(seed, 0)})
 	m := newModel()
 	s := &storm{world: m, base: modelBase, rng: rng}
 	if err := s.start(); err != nil {

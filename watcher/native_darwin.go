@@ -2,6 +2,9 @@ package watcher
 
 import "golang.org/x/sys/unix"
 
+// descriptors are what the directories that are watched, and the files in them, hold open.
+var descriptors ration
+
 // newNative takes half of the descriptors at most, as each directory and each file in it costs one.
 func newNative() (source, error) {
 	src, err := newFsnotify()

@@ -3,15 +3,19 @@ package watcher
 import (
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// looks are the times at which a directory was opened.
+// lookTimes are the times at which a directory was opened.
 type lookTimes struct {
 	*lab
 	path string
-	at   []time.Time
+
+	mu sync.Mutex // guards at
+	at []time.Time
 }
 
 // times notes from now on when the directory at path is looked at.
@@ -19,24 +23,34 @@ func (l *lab) times(path string) *lookTimes {
 	x := &lookTimes{lab: l, path: path}
 	l.onOpen(func(abs string) {
 		if abs == l.at(path) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
 			x.at = append(x.at, time.Now())
 		}
 	})
 	return x
 }
 
+func (x *lookTimes) count() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.at)
+}
+
 // next lets time go by until there is a look.
 func (x *lookTimes) next() {
-	for n := len(x.at); len(x.at) == n; {
+	for n := x.count(); x.count() == n; {
 		x.idle(10 * time.Millisecond)
 	}
 }
 
 // during returns how long it was between the looks in that time, in seconds.
 func (x *lookTimes) during(d time.Duration) (gaps []float64) {
-	x.at = x.at[max(len(x.at)-1, 0):]
+	first := max(x.count()-1, 0)
 	x.idle(d)
-	for i := 1; i < len(x.at); i++ {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := first + 1; i < len(x.at); i++ {
 		gaps = append(gaps, x.at[i].Sub(x.at[i-1]).Seconds())
 	}
 	return gaps
@@ -91,12 +105,12 @@ func TestWake(t *testing.T) {
 		// Passes stay frequent for those who ask again and again, and are no more frequent for that.
 		l.idle(10 * time.Minute)
 		x.next()
-		x.at = nil
+		before := x.count()
 		for range 1000 {
 			l.idle(100 * time.Millisecond)
 			l.Wake()
 		}
-		if n := len(x.at); n < 23 || n > 26 {
+		if n := x.count() - before; n < 23 || n > 26 {
 			l.Errorf("%d looks in 100 s", n)
 		}
 	})
@@ -144,10 +158,14 @@ func TestRecentChangesAreBounded(t *testing.T) {
 		x := l.times("d0")
 		x.next()
 		l.idle(time.Second)
-		opened := map[string]int{}
-		l.onOpen(func(abs string) { opened[abs]++ })
+		var opened sync.Map
+		l.onOpen(func(abs string) { opened.Store(abs, true) })
 		l.idle(2 * time.Second)
-		if n := len(opened); n != recentMost {
+		n := 0
+		for range opened.Range {
+			n++
+		}
+		if n != recentMost {
 			l.Errorf("%d directories were looked at", n)
 		}
 		l.idle(time.Minute)
@@ -162,15 +180,16 @@ func TestLongPass(t *testing.T) {
 			l.do(fmt.Sprintf("mkdir d%d; write d%d/f", i, i))
 		}
 	}, func(l *lab) {
-		var busy time.Duration
+		const takes = 50 * time.Millisecond // 10 s for a pass
+		var busy atomic.Int64
 		l.onOpen(func(abs string) {
-			time.Sleep(50 * time.Millisecond) // a server that takes its time: 10 s for a pass
-			busy += 50 * time.Millisecond
+			time.Sleep(takes)
+			busy.Add(int64(takes))
 		})
 		l.do("write d7/f")
 		l.idle(25 * time.Second)
 		l.consistent()
-		busy = 0
+		busy.Store(0)
 		start := time.Now()
 		for i := range 60 {
 			l.do("write d7/f")
@@ -179,7 +198,7 @@ func TestLongPass(t *testing.T) {
 				l.consistent()
 			}
 		}
-		if took := time.Since(start); busy > took*6/10 || busy < took/4 {
+		if took, busy := time.Since(start), time.Duration(busy.Load()); busy > took*6/10 || busy < took/4 {
 			l.Errorf("looks took %v of %v", busy, took)
 		}
 	})

@@ -13,9 +13,6 @@ type ration struct {
 	used  int
 }
 
-// descriptors are the open files of a source that needs one for each directory and each file in it.
-var descriptors ration
-
 func (r *ration) most(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -3,7 +3,9 @@ package watcher
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -165,11 +167,11 @@ func TestHandoverOfReplacedDirectory(t *testing.T) {
 
 // Without an instance all is polled, until one can be had.
 func TestNoSource(t *testing.T) {
-	var refusal error = startError(syscall.EMFILE)
+	var granted atomic.Bool
 	bubbleWith(t, Options{}, func(l *lab) { l.do("mkdir a; write a/f") }, func(open func() (source, error)) func() (source, error) {
 		return func() (source, error) {
-			if refusal != nil {
-				return nil, refusal
+			if !granted.Load() {
+				return nil, startError(syscall.EMFILE)
 			}
 			return open()
 		}
@@ -180,7 +182,7 @@ func TestNoSource(t *testing.T) {
 		l.found()
 		l.idle(time.Minute)
 		l.says(instanceCure)
-		refusal = nil
+		granted.Store(true)
 		l.idle(22*time.Second + passIdle)
 		l.polls(0)
 		l.says(instanceCure, "every directory can be watched again")
@@ -249,4 +251,32 @@ func (l *lab) elsewhere(script string) {
 	l.mute(true)
 	l.do(script)
 	l.mute(false)
+}
+
+// TestNotices: each condition is said once, and once that it is over, whatever comes and goes in between.
+func TestNotices(t *testing.T) {
+	var log logBuffer
+	n := notices{log: slog.New(slog.NewTextHandler(&log, nil)), dir: "/dir"}
+	for range 2 {
+		for range 3 {
+			n.remoteType("nfs", "/dir/a")
+			n.remoteType("fuse", "/dir/b")
+			n.limit(errLimit, "/dir/c", 7)
+			n.noSource(errLimit)
+			n.review(true, []string{"nfs", "fuse", "nfs"})
+		}
+		n.review(true, []string{"nfs"})
+		n.review(false, nil)
+		n.review(false, nil)
+	}
+	want := []string{"type=nfs", "type=fuse", "watched=7", `more" type=fuse`, "can be watched again", `more" type=nfs`}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	for i, line := range lines {
+		if !strings.Contains(line, want[i%len(want)]) {
+			t.Errorf("line %d is %s", i, line)
+		}
+	}
+	if len(lines) != 2*len(want) {
+		t.Errorf("logged\n%s", &log)
+	}
 }

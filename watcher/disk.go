@@ -28,11 +28,11 @@ type disk interface {
 // folder is an open directory: what it lists is of one directory even if others take turns at its path.
 type folder interface {
 	id() identity
-	subdirs(each func(name string)) error // in no order
-	names() ([]string, error)             // of everything in it, in no order, some perhaps twice
-	facts(name string) (facts, error)     // with "" of the directory itself
-	remoteType() string                   // of its file system, if that can be changed without the kernel's knowledge, else ""
-	searchable() bool                     // whether what is in it can be looked at, which takes another permission than to list it
+	subdirs(each func(name string)) error     // in no order
+	names() ([]string, error)                 // of everything in it, in no order, some perhaps twice
+	facts(name string, at age) (facts, error) // with "" of the directory itself
+	remoteType() string                       // of its file system, if that can be changed without the kernel's knowledge, else ""
+	searchable() bool                         // whether what is in it can be looked at, which takes another permission than to list it
 	Close() error
 }
 
@@ -92,8 +92,8 @@ func (f *osFolder) searchable() bool {
 	return !errors.Is(err, fs.ErrPermission)
 }
 
-func (f *osFolder) facts(name string) (facts, error) { return factsAt(f.File, name) }
-func (f *osFolder) remoteType() string               { return remoteType(f.File) }
+func (f *osFolder) facts(name string, at age) (facts, error) { return factsAt(f.File, name, at) }
+func (f *osFolder) remoteType() string                       { return remoteType(f.File) }
 
 func (f *osFolder) names() ([]string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

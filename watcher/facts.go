@@ -16,6 +16,14 @@ type facts struct {
 	mtime, ctime  int64 // in nanoseconds since 1970
 }
 
+// age is how old facts may be.
+type age bool
+
+const (
+	fresh  age = true  // a network file system asks its server
+	cached age = false // what the kernel knows from before will do, which for a network file system may be a minute old
+)
+
 type kind uint8
 
 const (

@@ -6,6 +6,6 @@ import (
 )
 
 // factsAt looks at a name in an open directory, or with "" at the directory.
-func factsAt(f *os.File, name string) (facts, error) { return oldFactsAt(f, name) }
+func factsAt(f *os.File, name string, _ age) (facts, error) { return oldFactsAt(f, name) }
 
 func clockTick() time.Duration { return slowestTick }

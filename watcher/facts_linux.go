@@ -8,12 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// factsAt looks at a name in an open directory, or with "" at the directory. It has a network file system ask its server, whose
-// answers the kernel keeps for up to a minute otherwise.
-func factsAt(f *os.File, name string) (facts, error) {
-	const what = unix.STATX_BASIC_STATS
+// factsAt looks at a name in an open directory, or with "" at the directory.
+func factsAt(f *os.File, name string, at age) (facts, error) {
+	flags := unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH
+	if at == fresh {
+		flags |= unix.AT_STATX_FORCE_SYNC
+	}
 	var st unix.Statx_t
-	err := unix.Statx(int(f.Fd()), name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH|unix.AT_STATX_FORCE_SYNC, what, &st)
+	err := unix.Statx(int(f.Fd()), name, flags, unix.STATX_BASIC_STATS, &st)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // some sandboxes do not know of the call
 		return oldFactsAt(f, name)
 	}

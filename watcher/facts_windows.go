@@ -8,7 +8,7 @@ import (
 )
 
 // factsAt looks at a name in an open directory, or with "" at the directory.
-func factsAt(f *os.File, name string) (facts, error) {
+func factsAt(f *os.File, name string, _ age) (facts, error) {
 	return factsOf(filepath.Join(f.Name(), name), false)
 }
 

@@ -562,6 +562,13 @@ func (m *model) setTick(d time.Duration) {
 	m.tick = d
 }
 
+// setRemote has the file system be of a type that can be changed from elsewhere, or with "" of none.
+func (m *model) setRemote(kind string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.remote = kind
+}
+
 // mute keeps the kernel from telling of what is done.
 func (m *model) mute(muted bool) {
 	m.mu.Lock()
@@ -596,7 +603,7 @@ func (f *modelFolder) names() (names []string, err error) {
 	return slices.Collect(maps.Keys(f.n.kids)), nil
 }
 
-func (f *modelFolder) facts(name string) (facts, error) {
+func (f *modelFolder) facts(name string, _ age) (facts, error) {
 	f.m.interpose()
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 // them already, by an event or a look of their own, finds nothing new. [Content] is what nobody else can find. And as names may
 // come and go between two looks, with somebody else's look in between, a directory that was changed is told of as [Names].
 
-// fill takes the snapshot of a directory that is open as f.
+// fill takes the snapshot of a directory that is open as f. What the kernel knows will do: nobody else has asked the server.
 func (d *polled) fill(f folder) (racy bool, err error) {
-	self, err := f.facts("")
+	self, err := f.facts("", cached)
 	if err != nil {
 		return false, err
 	}
@@ -25,7 +25,7 @@ func (d *polled) fill(f folder) (racy bool, err error) {
 		return false, err
 	}
 	for _, name := range names {
-		is, err := f.facts(name)
+		is, err := f.facts(name, cached)
 		switch sig := is.signature(); {
 		case gone(err):
 		case err != nil:
@@ -94,7 +94,7 @@ func (c *comparison) run() error {
 		c.tell("", Structure)
 		return nil
 	}
-	c.attributes(f.facts(""))
+	c.attributes(f.facts("", fresh))
 	names, err := sortedNames(f)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *comparison) compare(f folder, names []string) (failed error) {
 		c.again = c.again || sig&racyBit != 0
 	}
 	seen := func(name string, was signature, known bool) {
-		is, err := f.facts(name)
+		is, err := f.facts(name, fresh)
 		switch {
 		case err == nil:
 			keep(name, c.judge(name, was, known, is))

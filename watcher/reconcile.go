@@ -57,6 +57,7 @@ type walk struct {
 // left out: they have to be listed by whoever trusts older listings.
 func (t *tree) reconcile(ctx context.Context, tops []string, verify bool) (fresh []string) {
 	t.walks++
+	t.watches.walk()
 	w := &walk{tree: t, verify: verify, number: t.walks, tries: map[string]int{}}
 	for _, path := range topmost(tops) {
 		w.next = append(w.next, t.root.abs(path))

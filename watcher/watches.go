@@ -18,7 +18,7 @@ type watches struct {
 	reading sync.WaitGroup
 	ended   chan struct{} // closed when the native source has, and the pump has read the last of it
 
-	remoteBy map[uint64]string   // types of remote file systems, "" for local ones, by device
+	remoteBy map[uint64]string   // types of remote file systems, "" for local ones, by device, as this walk found them
 	remote   map[string]string   // directories on remote file systems, and their types
 	short    map[string]struct{} // directories that are polled for want of a native watch
 	full     bool                // the native source has no watch to give
@@ -110,7 +110,9 @@ func (w *watches) settleFor(abs string, f folder, err error) error {
 	return w.poller.add(path, abs, f)
 }
 
-// remoteType asks once for each device.
+// walk begins a walk, within which a device has one file system.
+func (w *watches) walk() { clear(w.remoteBy) }
+
 func (w *watches) remoteType(f folder) string {
 	kind, known := w.remoteBy[f.id().device]
 	if !known {

@@ -245,6 +245,27 @@ func TestRemoteFileSystem(t *testing.T) {
 	})
 }
 
+// A device number is given to another file system when the one that had it is unmounted.
+func TestAnotherFileSystemHasTheDevice(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; write a/f") }, func(l *lab) {
+		l.polls(0)
+		l.setRemote("nfs")
+		l.do("mkdir b; write b/f")
+		l.idle(time.Second)
+		l.polls(1)
+		l.elsewhere("write b/f")
+		l.found()
+		l.setRemote("")
+		l.do("mkdir c")
+		l.idle(time.Second)
+		l.polls(1)
+		l.do("rmr b")
+		l.idle(handoverEvery * 11 / 10)
+		l.polls(0)
+		l.says("type=nfs", "type=nfs")
+	})
+}
+
 // elsewhere plays a script without events.
 func (l *lab) elsewhere(script string) {
 	l.Helper()

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"hash/maphash"
 	"time"
 )
@@ -13,7 +14,7 @@ type facts struct {
 	links         uint64
 	owner         uint64 // user and group
 	size          int64
-	mtime, ctime  int64 // in nanoseconds since 1970
+	mtime, ctime  int64 // in nanoseconds since 1970; ctime is 0 where there is none
 }
 
 // age is how old facts may be.
@@ -65,10 +66,10 @@ const (
 
 // racy reports whether what was looked at now may yet change within the tick of its last change. Then nobody can tell by a look.
 func (f facts) racy(now time.Time) bool {
-	latest := time.Unix(0, max(f.mtime, f.ctime))
+	changed := time.Unix(0, cmp.Or(f.ctime, f.mtime)) // anybody may set the other time
 	within := tick
-	if latest.Nanosecond() == 0 {
+	if changed.Nanosecond() == 0 {
 		within = coarseTick
 	}
-	return now.Sub(latest).Abs() < within
+	return now.Sub(changed).Abs() < within
 }

@@ -231,3 +231,27 @@ func TestSignature(t *testing.T) {
 	differs("mode of a directory", func(f *facts) { f.mode++ }, false)
 	differs("time of a directory", func(f *facts) { f.ctime++ }, false)
 }
+
+func TestRacy(t *testing.T) {
+	now := time.Unix(1_000_000_000, 999_000_000)
+	for _, c := range []struct {
+		mtime, ctime time.Time
+		want         bool
+	}{
+		{now.Add(-tick / 2), now.Add(-tick / 2), true},
+		{now.Add(tick / 2), now.Add(tick / 2), true}, // by another clock
+		{now.Add(-2 * tick), now.Add(-2 * tick), false},
+		{now.Add(time.Hour), now.Add(-tick / 2), true},
+		{now, now.Add(-2 * tick), false},
+		{now.Truncate(time.Second), now.Truncate(time.Second), true},
+		{now.Truncate(time.Second).Add(-time.Second), now.Truncate(time.Second).Add(-time.Second), true},
+		{now, now.Truncate(time.Second).Add(-2 * time.Second), false},
+		{now.Add(-tick / 2), time.Unix(0, 0), true}, // a system without change times
+		{now.Add(-2 * tick), time.Unix(0, 0), false},
+	} {
+		f := facts{kind: file, mtime: c.mtime.UnixNano(), ctime: c.ctime.UnixNano()}
+		if got := f.racy(now); got != c.want {
+			t.Errorf("modified at %v, changed at %v: %v", c.mtime, c.ctime, got)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 
 const (
 	rootEvery = 2 * time.Second  // between checks that the root is still the directory that is watched
-	slowEvery = 10 * time.Second // between scans of directories without a watch, and no less than slowRest times their duration
+	slowEvery = 10 * time.Second // between scans of directories that could not be opened, and no less than slowRest times their duration
 	slowRest  = 10
 )
 
@@ -26,7 +26,7 @@ func (l *loop) rootCheck() {
 	}
 }
 
-// scanSlowly makes up for watches that could not be had, and tries for them again.
+// scanSlowly makes up for looks that could not be had, and tries for them again.
 func (l *loop) scanSlowly(ctx context.Context) {
 	l.slow = time.Time{}
 	start := time.Now()

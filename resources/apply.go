@@ -136,6 +136,10 @@ func (a *apply) visit(d *dir, path string, h *hint) {
 		a.relist(d, path, h, a.root.above(d), true)
 		return
 	}
+	if h.evidence&watcher.Names != 0 {
+		a.relistNames(d, path, h)
+		return
+	}
 	if h.sub[ignoreNames[0]] != nil || h.sub[ignoreNames[1]] != nil {
 		if a.rulesDiffer(d, path, h) {
 			a.relist(d, path, h, a.root.above(d), false)

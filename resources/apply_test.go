@@ -48,6 +48,26 @@ func TestAttributeEvidence(t *testing.T) {
 	p.wantApply(rescan(""), false) // a chmod whose notification was lost
 }
 
+// TestNamesEvidence: the directory is listed, what is new in it looked through, and nothing else looked at.
+func TestNamesEvidence(t *testing.T) {
+	const names = watcher.Names | attr
+	p := serve(t, "a", "b", "d/a", "d/e/b")
+	p.write(".gitignore", "x")
+	p.watch()
+	for _, f := range []string{"new", "d/new", "d/e/new", "n/o/p", "x"} {
+		p.make(f)
+	}
+	p.write("a", "other")
+	p.remove("b")
+	p.wantApply(dirty(names, ""), true, "b", "n/", "n/o/", "n/o/p", "new")
+	p.wantApply(dirty(names, ""), false)
+	p.wantList("a", "new", "d/a", "d/e/b", "n/o/p")
+	p.wantApply(dirty(names, "d"), true, "d/new")
+	p.wantApply(dirty(names, "d", "d/e"), true, "d/e/new")
+	p.write("d/.gitignore", "new")
+	p.wantApply(dirty(names, "d"), true, "d/e/new", "d/new")
+}
+
 // TestTouchOfADirectory: nothing in it is looked at. A lost notification may have the directory looked through besides.
 func TestTouchOfADirectory(t *testing.T) {
 	for _, dir := range []string{"", "d"} {

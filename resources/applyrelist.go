@@ -10,6 +10,15 @@ import (
 // relist lists a directory again, and all below it. With compare, files whose state is known are looked at too; without,
 // names alone count, as when ignore files changed. above is the scope in force in the parent.
 func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool) {
+	a.relistTo(d, path, h, above, compare, false)
+}
+
+// relistNames lists a directory again, but not what is below those in it that were there before, and looks at no file that was.
+func (a *apply) relistNames(d *dir, path string, h *hint) {
+	a.relistTo(d, path, h, a.root.above(d), false, true)
+}
+
+func (a *apply) relistTo(d *dir, path string, h *hint, above *scope, compare, shallow bool) {
 	entries, in, err := a.scan(d, path, h, above)
 	if err != nil && passing(err) {
 		a.postpone(path, h, err)
@@ -26,7 +35,7 @@ func (a *apply) relist(d *dir, path string, h *hint, above *scope, compare bool)
 	if in != d.in && above == a.root.above(d) || d.unseen() && err == nil && a.learnt(path, in) {
 		a.rewalk = append(a.rewalk, path)
 	}
-	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, files: d.files, dirs: d.dirs}
+	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, shallow: shallow && in == d.in, files: d.files, dirs: d.dirs}
 	p.run(entries, h)
 	a.unlisted(path, entries, h)
 	if len(p.edit.files)+len(p.edit.dirs) > 0 || in != d.in {
@@ -75,6 +84,7 @@ type relisting struct {
 	said    *hint
 	listed  bool // the entries are those of the disk
 	compare bool
+	shallow bool // the directories in it are left alone, but for what is said of them
 	files   []*file
 	dirs    []*dir
 	edit    edit
@@ -142,6 +152,9 @@ func (p *relisting) entry(now entry, said *hint) {
 	rel := join(p.path, now.name)
 	l := p.d.links[now.name]
 	switch {
+	case now.kind == directory && isDir && p.shallow:
+		sub := p.dirs[0]
+		p.below = append(p.below, func() { p.visit(sub, rel, h) })
 	case now.kind == directory && isDir:
 		sub := p.dirs[0]
 		p.below = append(p.below, func() {

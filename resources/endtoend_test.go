@@ -54,6 +54,15 @@ func TestEndToEndUnheard(t *testing.T) {
 	e.play(max(1, *endRounds/3))
 }
 
+// TestEndToEndPolled: the same of a watcher that has no events.
+func TestEndToEndPolled(t *testing.T) {
+	e := newEnd(t, endSeedOr())
+	var err error
+	e.watcher, err = watcher.New(e.dir, &watcher.Options{Skip: e.root.Skip, Look: e.root.Rounds(e.asked).Look, Poll: true})
+	e.must(err)
+	e.play(max(1, *endRounds/3))
+}
+
 func endSeedOr() uint64 { return cmp.Or(*endSeed, uint64(time.Now().UnixNano())) }
 
 func (e *end) play(rounds int) {

@@ -16,16 +16,11 @@ const (
 	unmarked = most
 )
 
-// prober looks at once at what is watched by looking now and then, and gives the pump what it finds before it returns.
-type prober interface{ probe(ctx context.Context) }
-
 // Sync returns when all that happened below the root before the call has been emitted, and answered by the consumer; that
 // includes the second looks, so it may take a tenth of a second after a change. Nothing is waited for that is to be tried
 // again later, such as [Reply.Retry]. The error is that of ctx, or says that Run has ended. Any goroutine may call it, but not emit.
 func (w *Watcher) Sync(ctx context.Context) error {
-	if w.prober != nil {
-		w.prober.probe(ctx)
-	}
+	w.poller.probe(ctx)
 	p, err := w.barrier.enter()
 	if err != nil {
 		return err
@@ -118,7 +113,7 @@ func (b *barrier) ready() time.Time {
 	return b.due
 }
 
-// mark has src make a mark for those who wait for one, unless there is one under way.
+// mark has src, nil if there is none, make a mark for those who wait for one, unless there is one under way.
 func (b *barrier) mark(src source, now time.Time) {
 	b.mu.Lock()
 	if b.out != nil || b.next == nil {
@@ -128,7 +123,11 @@ func (b *barrier) mark(src source, now time.Time) {
 	b.out, b.next = b.next, nil
 	lost := b.lost
 	b.lost = false
+	b.arrived = src == nil // nothing is on its way
 	b.mu.Unlock()
+	if src == nil {
+		return
+	}
 
 	// Without the lock: the source may wait for its reader.
 	name, err := src.Cookie(lost)
@@ -198,7 +197,7 @@ func (l *loop) admit(ctx context.Context, now time.Time) {
 		l.crossings = append(l.crossings, &crossing{passage: p})
 		l.rootCheck(ctx) // no event tells if another directory took the root's place
 	}
-	l.barrier.mark(l.tree.src, now)
+	l.barrier.mark(l.tree.watches.native, now)
 }
 
 // took notes that the window with all that was read before the marks is taken, or that there was none.

@@ -456,21 +456,3 @@ func TestSyncEndsAmongSecondLooks(t *testing.T) {
 		}
 	})
 }
-
-// looking is a prober that finds a path dirty.
-type looking struct {
-	events chan<- fsnotify.Event
-	path   string
-}
-
-func (k looking) probe(context.Context) { k.events <- fsnotify.Event{Name: k.path, Op: fsnotify.Write} }
-
-func TestSyncProbesWhatIsPolled(t *testing.T) {
-	bubble(t, Options{}, func(l *lab) { l.do("write f") }, func(l *lab) {
-		l.hush()
-		start := time.Now()
-		l.prober = looking{l.src.events, l.at("f")}
-		l.must(l.Sync(l.Context()))
-		l.toldSince(start, "0s f:content")
-	})
-}

@@ -16,6 +16,10 @@ const (
 	// Settled is not of an event: this is a second look at the path, [Reply.Unsettled] or absent the first time, and 25 ms
 	// have passed without anything to the contrary. What is there now, or is not, is meant to last.
 	Settled
+
+	// Names is of a directory that is polled: names in it may have come, gone, or both, and what is new is to be looked at with
+	// all that is beneath. Beneath the directories that were known, nothing follows.
+	Names
 )
 
 // Dirty is a path that may have changed.

@@ -24,15 +24,20 @@ func (t *tree) complain(path string, err error) {
 		return
 	}
 	t.said[c] = true
+	t.voice.begins(unwatchedBegins, withCure(err), "first", t.root.abs(path), "watched", len(t.dirs.byID))
+}
+
+// withCure adds to an error for want of open files what to do about it.
+func withCure(err error) error {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		err = fmt.Errorf("%w: %s", err, filesCure)
+		return fmt.Errorf("%w: %s", err, filesCure)
 	}
-	t.voice.begins(unwatchedBegins, err, "first", t.root.abs(path), "watched", len(t.dirs.byID))
+	return err
 }
 
 // condition is what err has in common with those of other paths, nil if that is not known.
 func condition(err error) error {
-	for _, c := range []error{errLimit, errTwice, errUnsteady} {
+	for _, c := range []error{errTwice, errUnsteady} {
 		if errors.Is(err, c) {
 			return c
 		}

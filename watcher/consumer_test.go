@@ -50,6 +50,9 @@ func (c *consumer) emit(b Batch) Reply {
 	for _, d := range b.Dirty {
 		if !c.failed(d.Path) {
 			c.dirty(d)
+			if d.Evidence&Names != 0 {
+				c.names(d.Path)
+			}
 		}
 	}
 	for _, dir := range b.Rescan {
@@ -83,6 +86,28 @@ func (c *consumer) dirty(d Dirty) {
 		return
 	}
 	c.snap[d.Path] = e
+}
+
+// names looks at the names in a directory, and at all below those that were not known to be directories.
+func (c *consumer) names(dir string) {
+	there := map[string]bool{}
+	if e, ok := lookAt(c.view, c.root, dir); ok && e.kind == 'd' {
+		for _, name := range c.view.list(c.root.abs(dir)) {
+			there[join(dir, name)] = true
+		}
+	}
+	for path := range c.snap {
+		if path != "" && parent(path) == dir && !there[path] {
+			c.dirty(Dirty{Path: path})
+		}
+	}
+	for path := range there {
+		if c.snap[path].kind == 'd' {
+			c.dirty(Dirty{Path: path})
+		} else {
+			c.rescan(path)
+		}
+	}
 }
 
 // lookAt refuses a root that is no directory, and paths through links, which the operating system would follow.

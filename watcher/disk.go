@@ -22,15 +22,19 @@ type stat struct {
 // disk is the file system as the watcher sees it. Paths are absolute. follow is set for the root alone, which may be a link.
 type disk interface {
 	stat(path string, follow bool) (stat, error)
+	facts(path string, follow bool) (facts, error) // of a directory, which need not be accessible
 	open(path string, follow bool) (folder, error)
 }
 
 // folder is an open directory: what it lists is of one directory even if others take turns at its path.
 type folder interface {
 	id() identity
-	modified() int64                      // before anything was listed
-	subdirs(each func(name string)) error // in no order
-	searchable() bool                     // whether what is in it can be looked at, which takes another permission than to list it
+	modified() int64                          // before anything was listed
+	subdirs(each func(name string)) error     // in no order
+	names() ([]string, error)                 // of everything in it, in no order, some perhaps twice
+	facts(name string, at age) (facts, error) // with "" of the directory itself
+	remoteType() string                       // of its file system, if that can be changed without the kernel's knowledge, else ""
+	searchable() bool                         // whether what is in it can be looked at, which takes another permission than to list it
 	Close() error
 }
 
@@ -54,6 +58,8 @@ func (osDisk) stat(path string, follow bool) (stat, error) {
 	id, err := identify(path, info)
 	return stat{id, true, info.ModTime().UnixNano()}, err
 }
+
+func (osDisk) facts(path string, follow bool) (facts, error) { return factsOf(path, follow) }
 
 func (osDisk) open(path string, follow bool) (folder, error) {
 	f, err := openFolder(path, follow)
@@ -90,8 +96,21 @@ func (f *osFolder) searchable() bool {
 	return !errors.Is(err, fs.ErrPermission)
 }
 
+func (f *osFolder) facts(name string, at age) (facts, error) { return factsAt(f.File, name, at) }
+func (f *osFolder) remoteType() string                       { return remoteType(f.File) }
+
+func (f *osFolder) names() ([]string, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return f.Readdirnames(-1)
+}
+
 // subdirs reads in pieces: a directory may have hundreds of thousands of entries, of which only the directories matter.
 func (f *osFolder) subdirs(each func(name string)) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	for {
 		entries, err := f.ReadDir(1024)
 		for _, e := range entries {

@@ -76,10 +76,11 @@ func start(t *testing.T, dir string, opts *Options, wrap func(source) source) *r
 func (r *running) settled(t *testing.T, exact bool) {
 	t.Helper()
 	eventually(t, func() string {
+		r.poller.probe(t.Context()) // no test waits for a pass
 		if p := r.differs(r.Watched()); p != "" || !exact {
 			return p
 		}
-		if k, ok := kernelWatches(); ok && k != len(r.Watched()) {
+		if k, ok := kernelWatches(); ok && k != len(r.Watched())-r.Polled() {
 			return "the kernel has another number of watches"
 		}
 		return ""
@@ -103,19 +104,29 @@ func (r *running) synced(t *testing.T) {
 func TestStorm(t *testing.T) {
 	for _, faults := range []struct {
 		name string
+		poll bool
 		wrap func(seed uint64) func(source) source
 	}{
-		{"none", func(uint64) func(source) source { return nil }},
-		{"disorder", func(seed uint64) func(source) source {
+		{"none", false, func(uint64) func(source) source { return nil }},
+		{"disorder", false, func(seed uint64) func(source) source {
 			return func(s source) source { return newFaulty(s, seed, 0) }
 		}},
-		{"loss", func(seed uint64) func(source) source {
+		{"loss", false, func(seed uint64) func(source) source {
 			return func(s source) source { return newFaulty(s, seed, 100) }
 		}},
+		{"short", false, func(seed uint64) func(source) source { // of watches
+			return func(s source) source {
+				r := &ration{limit: 5}
+				some := newRationed(s, r)
+				some.size = func(string) int { return 0 }
+				return some
+			}
+		}},
+		{"polled", true, func(uint64) func(source) source { return nil }},
 	} {
 		t.Run(faults.name, func(t *testing.T) {
 			for _, seed := range storms(1) {
-				playDisk(t, seed, faults.wrap(seed), faults.name != "loss")
+				playDisk(t, seed, &Options{Poll: faults.poll}, faults.wrap(seed), faults.name != "loss")
 				if t.Failed() {
 					t.Fatalf("play it again with -storm.seed %d", seed)
 				}
@@ -124,7 +135,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-func playDisk(t *testing.T, seed uint64, wrap func(source) source, exact bool) {
+func playDisk(t *testing.T, seed uint64, opts *Options, wrap func(source) source, exact bool) {
 	s := &storm{world: &diskWorld{}, base: filepath.Join(t.TempDir(), "base"), rng: rand.New(rand.NewPCG(seed, 0))}
 	if err := s.start(); err != nil {
 		t.Fatal(err)
@@ -132,7 +143,7 @@ func playDisk(t *testing.T, seed uint64, wrap func(source) source, exact bool) {
 	for range 30 {
 		s.step()
 	}
-	r := start(t, s.path("in"), nil, wrap)
+	r := start(t, s.path("in"), opts, wrap)
 	for range 1 + s.rng.IntN(8) {
 		for range s.rng.IntN(400) {
 			s.step()

@@ -6,14 +6,16 @@
 //
 //	source ──▶ pump ──▶ settle ──▶ reconcile ──▶ emit
 //	events     merged   windows    directories   Batch
-//	           by path             watched
+//	poller ──▶ by path             watched
+//	looks
 //
 // The contract:
 //
 //   - Coverage. Whatever changes below the root, in a directory that Options.Skip lets through, is named by a [Dirty]
 //     path or lies at or below a Rescan directory of a batch emitted after the change. Not covered, because no event tells
 //     of them: writes through a memory map or through a hard link outside the tree.
-//   - Slow net. What no event tells of is found by Options.Look, in rounds of at most 10,000 files about every 1.25 s. While
+//   - Slow net. What no event tells of is found by Options.Look, in rounds of at most 10,000 files about every 1.25 s, or 0.4 s
+//     while directories are polled. While
 //     there is nothing to look at it is asked with each check of the root, and no other timer runs.
 //   - Sweep. Every watched directory is looked at about every 20 s, at no more than 1 % of a processor, so that the time is
 //     longer beyond 50,000 of them. What lies where another directory is now, or where names came or went of which no event
@@ -34,8 +36,17 @@
 //     attributes that lag behind. The next such look begins no sooner than twice the last one's duration.
 //   - Permissions. New attributes of a directory are a Dirty path, and a Rescan only if it could not be listed before or cannot
 //     be now. Whoever was denied a look meanwhile looks again when a directory above is Dirty with [Attribute].
-//   - Limits. Directories that cannot be watched or opened, for want of watches, of open files or for another reason than
-//     permissions, are in Rescan about every 10 s until they can. Each reason is logged once, with the cure.
+//   - Limits. Directories that cannot be opened or listed, for want of open files or for another reason than permissions, are
+//     in Rescan about every 10 s until they can. Each reason is logged once, with the cure.
+//   - Polling. Directories for which the system grants no watch are polled, and watched natively when it does, which is tried
+//     every 20 s; all are with Options.Poll and where there is no native source. On file systems that can be changed from
+//     elsewhere they are polled besides. Each reason is logged once, with the cure, and once when it is over. A change is found
+//     within 5 s; if nothing was found and nobody called [Watcher.Wake] for a while, within 30 s; where something changed in
+//     the last 10 s, within 0.5 s, in at most 64 directories. A pass that takes longer rests as long as it works.
+//   - Looks. What a look finds is Dirty as an event makes it, but with [Attribute] evidence, since who looked meanwhile knows of
+//     it. What was written within a tick of the file system's clock before a look, mostly 4 ms, is named again with [Content]
+//     when the tick is over. A change that is undone before the next look is not found. A directory whose names may have come
+//     and gone is named with [Names].
 //   - Retry. What the consumer could not look at is in Rescan again, see [Reply].
 //   - Root. It may be missing, vanish, return, be replaced and not be readable for a while; that is noticed within 2 s and then
 //     emitted as Dirty "" with Rescan [""].

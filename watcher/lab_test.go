@@ -60,11 +60,25 @@ type telling struct {
 
 // bubble runs the watcher on a tree made by setup, and test once the first walk is over.
 func bubble(t *testing.T, opts Options, setup func(*lab), test func(*lab)) {
-	bubbleOn(t, opts, func(s *modelSource) source { return s }, setup, test)
+	bubbleWith(t, opts, setup, nil, test)
 }
 
 // bubbleOn has the watcher see the model's source as wrap makes it.
 func bubbleOn(t *testing.T, opts Options, wrap func(*modelSource) source, setup func(*lab), test func(*lab)) {
+	bubbleWith(t, opts, setup, func(model func() (source, error)) func() (source, error) {
+		return func() (source, error) {
+			src, err := model()
+			if err != nil {
+				return nil, err
+			}
+			return wrap(src.(*modelSource)), nil
+		}
+	}, test)
+}
+
+// bubbleWith is bubble with another way to open the native source.
+func bubbleWith(t *testing.T, opts Options, setup func(*lab), open func(model func() (source, error)) func() (source, error),
+	test func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lab{T: t, model: newModel()}
 		l.must(l.mkdir(modelBase))
@@ -89,7 +103,10 @@ func bubbleOn(t *testing.T, opts Options, wrap func(*modelSource) source, setup 
 		}
 		w.source = func() (source, error) {
 			l.src = newModelSource(l.model)
-			return wrap(l.src), nil
+			return l.src, nil
+		}
+		if open != nil {
+			w.source = open(w.source)
 		}
 		l.Watcher = w
 		l.consumer = &consumer{root: w.root, view: l.model, skip: w.skip}
@@ -229,7 +246,7 @@ func name(path string) string {
 
 func kinds(e Evidence) string {
 	var s []string
-	for i, kind := range []string{"content", "structure", "attribute", "settled"} {
+	for i, kind := range []string{"content", "structure", "attribute", "settled", "names"} {
 		if e&(1<<i) != 0 {
 			s = append(s, kind)
 		}
@@ -258,8 +275,8 @@ func (l *lab) consistent() {
 		l.Errorf("the consumer is left with\n%s", d)
 	}
 	for _, dir := range l.Watched() {
-		if !l.watched(l.Watcher.root.abs(dir)) {
-			l.Errorf("registered but not watched: %q", dir)
+		if !l.watched(l.Watcher.root.abs(dir)) && !l.poller.holds(dir) {
+			l.Errorf("registered but neither watched nor polled: %q", dir)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
 	return earliest(l.barrier.ready(), l.pump.due(&l.settle, l.crossings.open()), l.retries.next, l.doubts.next(), l.doubts.second,
-		l.doubts.over, l.checkRoot, l.slow, l.looks.next)
+		l.doubts.over, l.checkRoot, l.slow, l.tree.watches.handover.next, l.looks.next)
 }
 
 // turn does all that is due. What appears while it does is for the next turn.
@@ -103,6 +103,9 @@ func (l *loop) turn(ctx context.Context) {
 		l.rootCheck(ctx)
 		l.net.rouse()
 		l.sweep.rouse()
+	}
+	if due(l.tree.watches.handover.next) {
+		l.tree.watches.handOver()
 	}
 	if due(l.slow) {
 		l.scanSlowly(ctx)

@@ -255,15 +255,3 @@ func TestErrorsNameTheirCure(t *testing.T) {
 		t.Error("an error of nothing")
 	}
 }
-
-func TestSourceErrorEndsRun(t *testing.T) {
-	w, err := New(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cause := errors.New("cause")
-	w.source = func() (source, error) { return nil, cause }
-	if err := w.Run(t.Context(), nil); !errors.Is(err, cause) {
-		t.Error(err)
-	}
-}

@@ -13,20 +13,54 @@ import (
 // TestModelStorm changes the tree between the system calls of the watcher. A storm that fails
 // prints its seed.
 func TestModelStorm(t *testing.T) {
-	for _, seed := range storms(100) {
-		synctest.Test(t, func(t *testing.T) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("play it again with -storm.seed %d", seed)
-				}
-			}()
-			playModel(t, seed)
+	for _, s := range []struct {
+		name   string
+		rounds int
+		way    stormWay
+	}{
+		{"native", 100, 0},
+		{"polled", 50, stormPolled},
+		{"limited", 50, stormLimited},
+		{"remote", 50, stormRemote},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			for _, seed := range storms(s.rounds) {
+				synctest.Test(t, func(t *testing.T) {
+					defer func() {
+						if t.Failed() {
+							t.Logf("play it again with -run TestModelStorm/%s -storm.seed %d", s.name, seed)
+						}
+					}()
+					playModel(t, seed, s.way)
+				})
+			}
 		})
 	}
 }
 
-func playModel(t *testing.T, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 0))
+// stormWay is how the watcher of a storm finds changes.
+type stormWay int
+
+const (
+	stormPolled  stormWay = 1 + iota // by looking alone
+	stormLimited                     // by events in a few directories, not the same ones all the time
+	stormRemote                      // by events of some changes, and looking
+)
+
+// lockedSource may be used by several goroutines.
+type lockedSource struct {
+	mu     sync.Mutex // guards source
+	source rand.Source
+}
+
+func (s *lockedSource) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Uint64()
+}
+
+func playModel(t *testing.T, seed uint64, way stormWay) {
+	rng := rand.New(&lockedSource{source: rand.NewPCG(seed, 0)})
 	m := newModel()
 	s := &storm{world: m, base: modelBase, rng: rng}
 	if err := s.start(); err != nil {
@@ -46,7 +80,10 @@ func playModel(t *testing.T, seed uint64) {
 		drop = 1 + rng.IntN(200)
 	}
 	orderly := drop == 0 && rng.IntN(2) == 0
-	w, err := New(s.path("in"), nil)
+	if way == stormRemote {
+		m.remote = "nfs"
+	}
+	w, err := New(s.path("in"), &Options{Poll: way == stormPolled})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +115,9 @@ func playModel(t *testing.T, seed uint64) {
 		}
 		for budget > 0 && rng.IntN(often) == 0 {
 			budget--
+			m.mute(way == stormRemote && rng.IntN(2) == 0)
 			s.step()
+			m.mute(false)
 		}
 	})
 	rest := 300 * time.Millisecond
@@ -95,15 +134,23 @@ func playModel(t *testing.T, seed uint64) {
 	}
 	failing := rng.IntN(4) == 0
 	if failing {
-		rest += 3 * slowEvery / 2
+		rest += 2 * handoverEvery
+	}
+	gap := 5 * time.Millisecond
+	if way != 0 {
+		rest += handoverEvery + 2*passIdle
+		gap = time.Second
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx, c.emit) }()
 	for i := range turns {
-		if failing {
+		switch {
+		case way == stormLimited:
+			m.fail(nil, nil, 1+rng.IntN(8))
+		case failing:
 			m.fail([]error{nil, syscall.EIO}[i%2], []error{syscall.EMFILE, nil}[i/2%2], 3+i)
 		}
-		time.Sleep(time.Duration(1+i%7) * 5 * time.Millisecond)
+		time.Sleep(time.Duration(1+i%7) * gap)
 		_ = m.write(s.path("in/f"))
 		_ = m.mkdir(s.path("in/a"))
 		_ = m.exchange(s.path("in/a"), s.path("in/b"))
@@ -124,20 +171,31 @@ func playModel(t *testing.T, seed uint64) {
 		}
 	}
 	close(calm)
-	m.fail(nil, nil, 0)
+	limit := 0
+	if way == stormLimited && rng.IntN(2) == 0 {
+		limit = 2
+	}
+	m.fail(nil, nil, limit)
 	s.calm(s.base)
 	time.Sleep(rest)
 	if d := c.differs(w.Watched()); d != "" {
 		t.Errorf("after the storm:\n%s", d)
 	}
 	for _, dir := range w.Watched() {
-		if !m.watched(w.root.abs(dir)) {
-			t.Errorf("registered but not watched: %q", dir)
+		if !m.watched(w.root.abs(dir)) && !w.poller.holds(dir) {
+			t.Errorf("registered but neither watched nor polled: %q", dir)
 		}
 	}
-	// After a loss fsnotify may keep a watch too many.
-	if k, n := m.kernelWatches(), len(w.Watched()); k != n && lossless {
-		t.Errorf("%d watches, %d of them registered", k, n)
+	// After a loss fsnotify may keep a watch too many, and one too few after a move that no event tells of.
+	natively := len(w.Watched())
+	if way == stormPolled || limit > 0 {
+		natively -= w.Polled()
+	}
+	if k := m.kernelWatches(); k != natively && lossless && way != stormRemote {
+		t.Errorf("%d watches, %d of them registered", k, natively)
+	}
+	if way == stormLimited && limit == 0 && w.Polled() > 0 {
+		t.Errorf("%d directories are still polled", w.Polled())
 	}
 	cancel()
 	if err := <-ended; err != nil {

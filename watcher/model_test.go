@@ -3,11 +3,13 @@ package watcher
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -16,8 +18,10 @@ import (
 // modelSource, which does what fsnotify 1.10.1 does on Linux, it runs inside a synctest bubble and lets a test change the
 // tree between any two system calls of the watcher.
 type model struct {
-	mu         sync.Mutex // guards what follows
-	hook       func()     // called before each system call of the watcher, if not nil
+	mu         sync.Mutex        // guards what follows
+	hook       func()            // called before each system call of the watcher, if not nil
+	opening    func(path string) // called before each open, if not nil
+	hooking    sync.Mutex        // held while hook is called, as the watcher has several goroutines
 	top        *inode
 	used       uint64
 	free       []uint64
@@ -32,9 +36,11 @@ type model struct {
 	statErr    error // what every look of the watcher below the root fails with
 	super      bool  // permissions do not matter to the caller of find
 	clock      int64
-	mute       bool              // no events are sent
 	mounted    map[*inode]*inode // what a mount hides, by the top of what was mounted
 	remounts   int               // changes of the mount table
+	tick       time.Duration     // of the clock of the file system; 0: each change has a time of its own, and nothing is racy
+	remote     string            // type of the file system, if it is a remote one
+	muted      bool              // no event tells of what is done now
 }
 
 func (n *inode) id() identity { return identity{n.device, n.ino} }
@@ -47,6 +53,8 @@ type inode struct {
 	kids    map[string]*inode
 	version int64
 	changed int64
+	mtime   int64 // as the clock had it
+	ctime   int64
 	mode    modelMode
 	wd      int // 0: not watched
 	opens   int
@@ -105,6 +113,26 @@ func (m *model) newInode(dir bool) *inode {
 func (m *model) touch(n *inode) {
 	m.clock++
 	n.version, n.changed = m.clock, m.clock
+	n.mtime, n.ctime = m.time(), m.time()
+}
+
+// change is a change of what the inode says of itself.
+func (m *model) change(n *inode) {
+	m.clock++
+	n.changed, n.ctime = m.clock, m.time()
+}
+
+// touchDir is for a directory whose names have changed.
+func (m *model) touchDir(d *inode) {
+	m.clock++
+	d.mtime, d.ctime = m.time(), m.time()
+}
+
+func (m *model) time() int64 {
+	if m.tick == 0 {
+		return m.clock
+	}
+	return time.Now().Truncate(m.tick).UnixNano()
 }
 
 func (m *model) send(n *inode, mask rawMask, name string) {
@@ -115,7 +143,7 @@ func (m *model) send(n *inode, mask rawMask, name string) {
 }
 
 func (m *model) enqueue(e rawEvent) {
-	if m.mute {
+	if m.muted {
 		return
 	}
 	if k := len(m.queue); k > 0 && m.queue[k-1] == e {
@@ -224,7 +252,7 @@ func (m *model) make(path string, dir bool, link string) error {
 	n = m.newInode(dir)
 	n.link, n.device = link, d.device
 	d.kids[name] = n
-	m.touch(d)
+	m.touchDir(d)
 	m.send(d, rawCreate, name)
 	return nil
 }
@@ -240,7 +268,7 @@ func (m *model) write(path string) error {
 		n = m.newInode(false)
 		n.device = d.device
 		d.kids[name] = n
-		m.touch(d)
+		m.touchDir(d)
 		m.send(d, rawCreate, name)
 	}
 	if n.dir || n.link != "" {
@@ -265,7 +293,7 @@ func (m *model) remove(path string) error {
 		return syscall.ENOTEMPTY
 	}
 	delete(d.kids, name)
-	m.touch(d)
+	m.touchDir(d)
 	m.send(d, rawDelete, name)
 	n.dead = true
 	m.unlinked(n)
@@ -296,10 +324,9 @@ func (m *model) rename(from, to string) error {
 	}
 	delete(fd.kids, fname)
 	td.kids[tname] = f
-	m.touch(fd)
-	m.touch(td)
-	m.clock++
-	f.changed = m.clock
+	m.change(f)
+	m.touchDir(fd)
+	m.touchDir(td)
 	m.send(fd, rawMovedFrom, fname)
 	m.send(td, rawMovedTo, tname)
 	m.send(f, rawMoveSelf, "")
@@ -329,10 +356,10 @@ func (m *model) exchange(a, b string) error {
 		return syscall.EINVAL
 	}
 	ad.kids[aname], bd.kids[bname] = bn, an
-	m.touch(ad)
-	m.touch(bd)
-	m.clock++
-	an.changed, bn.changed = m.clock, m.clock
+	m.change(an)
+	m.change(bn)
+	m.touchDir(ad)
+	m.touchDir(bd)
 	m.send(ad, rawMovedFrom, aname)
 	m.send(bd, rawMovedTo, bname)
 	m.send(an, rawMoveSelf, "")
@@ -365,8 +392,7 @@ func (m *model) chmod(path string, mode modelMode) error {
 		return syscall.ENOENT
 	}
 	n.mode = mode
-	m.clock++
-	n.changed = m.clock
+	m.change(n)
 	m.send(d, rawAttrib, name)
 	m.send(n, rawAttrib, "")
 	return nil
@@ -547,11 +573,41 @@ func (m *model) stat(path string, follow bool) (stat, error) {
 	case !n.dir:
 		return stat{}, nil
 	}
-	return stat{n.id(), true, n.version}, nil
+	return stat{n.id(), true, n.mtime}, nil
+}
+
+func (m *model) facts(path string, follow bool) (facts, error) {
+	m.interpose()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, _, n, err := m.find(path, follow, 0)
+	if err == nil && n == nil {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		return facts{}, err
+	}
+	return n.facts(), nil
+}
+
+func (n *inode) facts() facts {
+	f := facts{kind: file, device: n.device, inode: n.ino, mode: uint32(n.mode), mtime: n.mtime, ctime: n.ctime}
+	if n.dir {
+		f.kind = directory
+	} else if n.link != "" {
+		f.kind = link
+	}
+	return f
 }
 
 func (m *model) open(path string, follow bool) (folder, error) {
 	m.interpose()
+	m.mu.Lock()
+	opening := m.opening
+	m.mu.Unlock()
+	if opening != nil {
+		opening(path)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _, n, err := m.find(path, follow, 0)
@@ -568,7 +624,7 @@ func (m *model) open(path string, follow bool) (folder, error) {
 		return nil, m.openErr
 	}
 	n.opens++
-	return &modelFolder{m, n, n.version}, nil
+	return &modelFolder{m, n, n.mtime}, nil
 }
 
 func (m *model) interpose() {
@@ -576,6 +632,8 @@ func (m *model) interpose() {
 	hook := m.hook
 	m.mu.Unlock()
 	if hook != nil {
+		m.hooking.Lock()
+		defer m.hooking.Unlock()
 		hook()
 	}
 }
@@ -589,14 +647,9 @@ func (m *model) limitQueue(n int) {
 
 // silently does what no event tells of.
 func (m *model) silently(do func()) {
-	set := func(mute bool) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.mute = mute
-	}
-	set(true)
+	m.mute(true)
 	do()
-	set(false)
+	m.mute(false)
 }
 
 // fail has each look of the watcher below the root fail, and each open, if not nil, and limits the watches, unless to 0.
@@ -604,6 +657,34 @@ func (m *model) fail(look, open error, watches int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.statErr, m.openErr, m.maxWatches = look, open, watches
+}
+
+// onOpen has f called before each open, if not nil.
+func (m *model) onOpen(f func(path string)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.opening = f
+}
+
+// setTick has the clock of the file system stand still for so long each time.
+func (m *model) setTick(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tick = d
+}
+
+// setRemote has the file system be of a type that can be changed from elsewhere, or with "" of none.
+func (m *model) setRemote(kind string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.remote = kind
+}
+
+// mute keeps the kernel from telling of what is done.
+func (m *model) mute(muted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.muted = muted
 }
 
 // interrupt has hook called before each system call of the watcher.
@@ -622,6 +703,36 @@ type modelFolder struct {
 
 func (f *modelFolder) id() identity    { return f.n.id() }
 func (f *modelFolder) modified() int64 { return f.since }
+
+func (f *modelFolder) remoteType() string {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return f.m.remote
+}
+
+func (f *modelFolder) names() (names []string, err error) {
+	f.m.interpose()
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return slices.Collect(maps.Keys(f.n.kids)), nil
+}
+
+func (f *modelFolder) facts(name string, _ age) (facts, error) {
+	f.m.interpose()
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	n := f.n
+	if name != "" {
+		n = f.n.kids[name]
+	}
+	switch {
+	case name != "" && f.n.mode&noSearch != 0:
+		return facts{}, syscall.EACCES
+	case n == nil:
+		return facts{}, syscall.ENOENT
+	}
+	return n.facts(), nil
+}
 
 func (f *modelFolder) searchable() bool {
 	f.m.interpose()

@@ -8,10 +8,11 @@ import (
 const (
 	// Between rounds of Options.Look are lookEvery, or lookRest times what one takes, but no more than lookLate: a disk that
 	// did not answer for a minute is looked at again when it does.
-	lookEvery = 1250 * time.Millisecond
-	lookRest  = 10
-	lookLate  = 30 * time.Second
-	lookMost  = 10_000 // files in a round, some 20 ms
+	lookEvery  = 1250 * time.Millisecond
+	lookPolled = 400 * time.Millisecond // instead of lookEvery while there are directories without events
+	lookRest   = 10
+	lookLate   = 30 * time.Second
+	lookMost   = 10_000 // files in a round, some 20 ms
 
 	// nameMost paths in burstSpan are what a round names. It can find thousands, after a copy of a tree by hard links: all
 	// at once they would be a burst, in which a save waits, and beyond maxPaths whole directories would be looked through.
@@ -24,9 +25,10 @@ const (
 
 // net catches what gives no event. It has a goroutine of its own, so that a disk which answers slowly holds up no event.
 type net struct {
-	look func(ctx context.Context, most int) (changed []string, looked int)
-	pump *pump
-	wake chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle net needs no timer
+	look  func(ctx context.Context, most int) (changed []string, looked int)
+	polls func() bool // whether there are directories without events
+	pump  *pump
+	wake  chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle net needs no timer
 }
 
 // run returns when ctx ends.
@@ -64,7 +66,11 @@ func (n *net) round(ctx context.Context) (more bool) {
 		}
 		n.pump.merge(path, Attribute) // the weakest evidence: if an event has told meanwhile, nothing follows from it
 	}
-	return looked > 0 && sleep(ctx, max(jitter(lookEvery), min(lookRest*took, lookLate)))
+	every := lookEvery
+	if n.polls() {
+		every = lookPolled
+	}
+	return looked > 0 && sleep(ctx, max(jitter(every), min(lookRest*took, lookLate)))
 }
 
 // sleep returns false as soon as ctx ends.

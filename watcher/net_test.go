@@ -209,3 +209,26 @@ func TestNetMakesNoBurst(t *testing.T) {
 		}
 	})
 }
+
+// TestNetIsQuickWhilePolling: its rounds are what subscribed files depend on where there are no events, and they begin when
+// somebody asks.
+func TestNetIsQuickWhilePolling(t *testing.T) {
+	k := &looker{}
+	bubble(t, Options{Look: k.look, Poll: true}, nil, func(l *lab) {
+		l.idle(time.Minute)
+		for k.set(0, 0); k.asks() == 0; { // until just after it has been asked
+			l.idle(time.Millisecond)
+		}
+		k.set(5, 0)
+		l.Wake()
+		l.idle(time.Millisecond)
+		if k.asks() != 1 {
+			l.Error("it did not begin at once")
+		}
+		l.idle(time.Minute)
+		l.wantGaps(k, lookPolled*9/10, 500*time.Millisecond)
+		k.set(5, 100*time.Millisecond)
+		l.idle(5 * time.Minute)
+		l.wantGaps(k, lookPolled*9/10, (lookRest+1)*100*time.Millisecond)
+	})
+}

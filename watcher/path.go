@@ -45,6 +45,14 @@ func parent(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 0)]
 }
 
+// join is the path of name in dir, or of dir for "".
+func join(dir, name string) string {
+	if dir == "" || name == "" {
+		return dir + name
+	}
+	return dir + "/" + name
+}
+
 func below(path, dir string) bool {
 	return path != dir && (dir == "" || strings.HasPrefix(path, dir) && path[len(dir)] == '/')
 }

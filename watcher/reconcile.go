@@ -16,14 +16,13 @@ const maxTries = 4
 // directory with everything below, and the next walk begins anew there. So a walk may be fooled by a directory that takes
 // another's place and goes again, but never the last walk.
 type tree struct {
-	root  root
-	dirs  *registry
-	src   source
-	disk  disk
-	skip  func(dir string) bool
-	voice *voice
+	root    root
+	dirs    *registry
+	watches *watches
+	disk    disk
+	skip    func(dir string) bool
+	voice   *voice
 
-	full   bool           // the source has no watch to give
 	barred error          // what permission the root lacked when it was last visited, nil if it could be listed
 	said   map[error]bool // conditions that were logged, see complain
 	slowly bool           // a slow scan is under way
@@ -31,8 +30,8 @@ type tree struct {
 	visits uint64
 }
 
-func newTree(w *Watcher, src source) *tree {
-	return &tree{root: w.root, dirs: w.dirs, src: src, disk: w.disk, skip: w.skip, voice: w.voice, said: map[error]bool{}}
+func newTree(w *Watcher, ws *watches) *tree {
+	return &tree{root: w.root, dirs: w.dirs, watches: ws, disk: w.disk, skip: w.skip, voice: w.voice, said: map[error]bool{}}
 }
 
 func (t *tree) stat(path string) (stat, error) { return t.disk.stat(t.root.abs(path), path == "") }
@@ -40,7 +39,7 @@ func (t *tree) stat(path string) (stat, error) { return t.disk.stat(t.root.abs(p
 // drop ends the watches at and below path.
 func (t *tree) drop(path string) {
 	for _, p := range t.dirs.remove(path) {
-		t.src.Remove(t.root.abs(p))
+		t.watches.Remove(t.root.abs(p))
 	}
 }
 
@@ -58,6 +57,7 @@ type walk struct {
 // left out: they have to be listed by whoever trusts older listings.
 func (t *tree) reconcile(ctx context.Context, tops []string, verify bool) (fresh []string) {
 	t.walks++
+	t.watches.walk()
 	w := &walk{tree: t, verify: verify, number: t.walks, tries: map[string]int{}}
 	for _, path := range topmost(tops) {
 		w.next = append(w.next, t.root.abs(path))
@@ -104,7 +104,7 @@ func (w *walk) visit(abs string) {
 		return
 	}
 	defer f.Close()
-	n := w.watch(abs, path, f.id())
+	n := w.watch(abs, path, f)
 	if n == nil {
 		return
 	}
@@ -115,8 +115,9 @@ func (w *walk) visit(abs string) {
 	}
 }
 
-// watch returns the node of the directory with id at path, nil if it cannot be watched.
-func (w *walk) watch(abs, path string, id identity) *node {
+// watch returns the node of the directory f at path, nil if it cannot be watched.
+func (w *walk) watch(abs, path string, f folder) *node {
+	id := f.id()
 	n := w.dirs.byPath[path]
 	if n != nil && (n.left || n.id != id) {
 		w.drop(path)
@@ -127,7 +128,11 @@ func (w *walk) watch(abs, path string, id identity) *node {
 	}
 	// A watch in doubt is added again, not removed first: each removal puts an event into the queue that overflowed.
 	// If another directory is at the path by now, fsnotify may keep a watch it no longer knows; it does no harm.
-	if err := w.src.Add(abs); err != nil {
+	add := w.watches.Add
+	if n != nil {
+		add = w.watches.Renew
+	}
+	if err := add(abs, f); err != nil {
 		w.drop(path)
 		w.refused(path, err)
 		return nil
@@ -153,10 +158,7 @@ func (w *walk) claim(path string, id identity) bool {
 			return false // the other was an ancestor
 		}
 	}
-	if w.full {
-		w.leave(path, errLimit)
-	}
-	return !w.full
+	return true
 }
 
 // list goes on to the directories in f, which is n's, and drops those no longer in it.
@@ -237,9 +239,6 @@ func (w *walk) refused(path string, err error) {
 	case errors.Is(err, fs.ErrPermission) && path != "":
 		w.dirs.deny(path)
 	default:
-		if errors.Is(err, errLimit) {
-			w.full = true
-		}
 		w.leave(path, err)
 	}
 }
@@ -277,10 +276,10 @@ func (w *walk) revisit(path string) {
 // audit compares the registry with what the source believes and returns what the source does not know, dropped.
 func (t *tree) audit() (missing []string) {
 	known := map[string]struct{}{}
-	for _, abs := range t.src.List() {
+	for _, abs := range t.watches.List() {
 		path, ok := t.root.rel(abs)
 		if !ok || !t.dirs.holds(path) {
-			t.src.Remove(abs)
+			t.watches.Remove(abs)
 			continue
 		}
 		known[path] = struct{}{}

@@ -6,15 +6,14 @@ import (
 )
 
 const (
-	slowEvery = 10 * time.Second // between scans of directories without a watch, and no less than slowRest times their duration
+	slowEvery = 10 * time.Second // between scans of directories that could not be opened, and no less than slowRest times their duration
 	slowRest  = 10
 )
 
-// scanSlowly makes up for watches that could not be had, and tries for them again.
+// scanSlowly makes up for looks that could not be had, and tries for them again.
 func (l *loop) scanSlowly(ctx context.Context) {
 	l.slow = time.Time{}
 	start := time.Now()
-	l.tree.full = false
 	var dirs []string
 	for n := range l.tree.dirs.slow {
 		dirs = append(dirs, n.path)

@@ -18,8 +18,8 @@ const (
 // Stats is what a Watcher has done since Run began.
 type Stats struct {
 	Mode      Mode
-	Watches   int    // directories that the operating system watches now
-	Polled    int    // directories that it does not, and that are looked at every few seconds
+	Watches   int    // directories of which the operating system tells all
+	Polled    int    // directories of which it does not, and that are looked at every few seconds
 	Batches   uint64 // emitted
 	Rescans   uint64 // directories that batches named to be listed again with all below
 	Overflows uint64 // times that events were lost
@@ -88,7 +88,9 @@ func (c *counts) read() Stats {
 // Stats returns what the Watcher has done so far. Any goroutine may ask, at any time.
 func (w *Watcher) Stats() Stats {
 	s := w.voice.stats.read()
-	s.Watches, s.Polled = w.dirs.count()
+	known, left := w.dirs.count()
+	polled := min(w.poller.count(), known) // one that is being handed over is counted by both
+	s.Watches, s.Polled = known-polled, polled+left
 	s.Mode = modeOf(s.Watches, s.Polled)
 	return s
 }

@@ -27,6 +27,7 @@ type sweep struct {
 	root   root
 	skip   func(dir string) bool
 	pump   *pump
+	polled func(path string) bool // the poller sees to the directory
 	mounts *mounts
 	voice  *voice
 	wake   chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle sweep needs no timer
@@ -110,6 +111,9 @@ func (s *sweep) pass(ctx context.Context) {
 // look returns which of the directories are not what they were. The root is for the loop to check, but for what is in it.
 func (s *sweep) look(nodes []*node) (suspects []suspect) {
 	for _, n := range nodes {
+		if s.polled(n.path) {
+			continue
+		}
 		heard := n.heard.Swap(false)
 		now, err := s.disk.stat(s.root.abs(n.path), n.path == "")
 		switch other := err != nil || now.id != n.id; {

@@ -155,6 +155,16 @@ func (d *slowDisk) stat(path string, follow bool) (stat, error) {
 	return d.disk.stat(path, follow)
 }
 
+func (d *slowDisk) facts(path string, follow bool) (facts, error) {
+	d.mu.Lock()
+	takes := d.takes
+	d.mu.Unlock()
+	if takes != nil {
+		time.Sleep(takes(path))
+	}
+	return d.disk.facts(path, follow)
+}
+
 func (d *slowDisk) slow(takes func(path string) time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -237,42 +237,6 @@ func TestPermissionsFlicker(t *testing.T) {
 	})
 }
 
-func TestLimit(t *testing.T) {
-	bubble(t, Options{}, func(l *lab) {
-		for i := range 5 {
-			l.do(fmt.Sprintf("mkdir d%d; mkdir d%d/e; write d%d/e/f", i, i, i))
-		}
-		l.maxWatches = 6
-	}, func(l *lab) {
-		l.watches("", "d0", "d1", "d2", "d3", "d4")
-		if l.logged("watch limit reached") != 1 || l.logged("level=") != 1 {
-			l.Errorf("logged:\n%s", &l.log)
-		}
-		l.hush()
-		l.do("write d0/e/f")
-		l.idle(11 * time.Second)
-		if told := l.hush(); len(told) != 1 || !slices.Equal(told[0].Rescan, []string{"d0/e", "d1/e", "d2/e", "d3/e", "d4/e"}) {
-			l.Errorf("told %v", told)
-		}
-		l.fail(nil, nil, 8)
-		l.idle(11 * time.Second)
-		if n := len(l.Watched()); n != 8 {
-			l.Errorf("%d are watched", n)
-		}
-		l.fail(nil, nil, 0)
-		l.idle(11 * time.Second)
-		l.consistent()
-		l.hush()
-		l.idle(time.Minute)
-		if told := l.hush(); len(told) > 0 {
-			l.Errorf("told %v though all are watched", told)
-		}
-		if l.logged("level=") != 2 {
-			l.Errorf("logged:\n%s", &l.log)
-		}
-	})
-}
-
 // One directory in two places is watched in the first and scanned in the other.
 func TestMountedTwice(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) {

@@ -13,6 +13,16 @@ const (
 	lossBegins message = "events were lost, the whole tree is scanned again"
 	lossEnds   message = "no more events were lost for a minute, and all has been scanned"
 
+	sourceFails  message = "the system gives no notifications, so all directories are polled: " + byLooking
+	watchesFail  message = "not every directory can be watched, so the others are polled: " + byLooking
+	watchesWork  message = "every directory can be watched again"
+	remoteBegins message = "directories on a file system that can be changed from elsewhere are polled: " + byLooking
+	remoteEnds   message = "no directory is on a file system that can be changed from elsewhere any more"
+	pollingAsked message = "polling, as asked: " + byLooking
+	pollingHere  message = "polling, since the notifications of this system are not used: " + byLooking
+	lookFails    message = "a directory cannot be looked at, so changes in it are found later"
+	lookWorks    message = "every directory can be looked at again"
+
 	unwatchedBegins message = "not every directory can be watched, the others are scanned every few seconds"
 	unwatchedEnds   message = "every directory is watched again"
 
@@ -20,13 +30,16 @@ const (
 	rootBarred message = "the directory cannot be read, and is served again when it can"
 	rootBack   message = "the directory is there, and is scanned"
 
-	unheardBegins message = "directories change without an event, which is found within half a minute"
+	unheardBegins message = "directories change without an event, which is found within half a minute, and sooner by polling"
 	unheardEnds   message = "no more directories change without an event"
 
 	mountsChanged message = "something was mounted or unmounted, what is there now is scanned"
 	closeFailed   message = "cannot close the event source"
 	soFar         message = "watching so far"
 )
+
+// byLooking is how long it takes to find a change by looking.
+const byLooking = "changes are found within 5 s, after a quiet time within 30 s, in subscribed files within half a second"
 
 // sayOnce is how long a line that has no end keeps its like from being said.
 const sayOnce = time.Minute

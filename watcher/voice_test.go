@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -19,11 +20,13 @@ var conditions = []struct {
 	setup func(*lab)
 	play  func(*lab)
 	lines []string
+
+	poll bool
+	open func() (source, error) // instead of the model's source, at first
 }{
 	{
-		"events are lost",
-		nil,
-		func(l *lab) {
+		name: "events are lost",
+		play: func(l *lab) {
 			l.limitQueue(1)
 			for range 3 { // one condition, if less than a minute passes
 				l.do("write f; write g; write f; write g")
@@ -31,79 +34,125 @@ var conditions = []struct {
 			}
 			l.idle(time.Minute)
 		},
-		[]string{
+		lines: []string{
 			`WARN ` + string(lossBegins) + ` err="fsnotify: queue or buffer overflow: ` + queueCure + `"`,
 			`INFO ` + string(lossEnds),
 		},
 	},
 	{
-		"watches run out",
-		func(l *lab) { l.do("mkdir a; mkdir a/b; mkdir c"); l.maxWatches = 2 },
-		func(l *lab) {
+		name:  "watches run out",
+		setup: func(l *lab) { l.do("mkdir a; mkdir a/b; mkdir c"); l.maxWatches = 2 },
+		play: func(l *lab) {
 			l.idle(time.Minute)
 			l.fail(nil, nil, 0)
 			l.idle(time.Minute)
 		},
-		[]string{
-			`WARN ` + string(unwatchedBegins) + ` err="watch limit reached: no space left on device" first=DIR/c watched=2`,
-			`INFO ` + string(unwatchedEnds),
+		lines: []string{
+			`WARN ` + string(watchesFail) + ` err="watch limit reached: no space left on device" first=DIR/c watched=2`,
+			`INFO ` + string(watchesWork),
 		},
 	},
 	{
-		"descriptors run out",
-		nil,
-		func(l *lab) {
+		name: "descriptors run out",
+		play: func(l *lab) {
 			l.fail(nil, syscall.EMFILE, 0)
 			l.do("mkdir a")
 			l.idle(time.Minute)
 			l.fail(nil, nil, 0)
 			l.idle(time.Minute)
 		},
-		[]string{
+		lines: []string{
 			`WARN ` + string(unwatchedBegins) + ` err="too many open files: ` + filesCure + `" first=DIR/a watched=1`,
 			`INFO ` + string(unwatchedEnds),
 		},
 	},
 	{
-		"the root goes and comes back",
-		nil,
-		func(l *lab) { l.do("rm ."); l.idle(time.Minute); l.do("mkdir ."); l.idle(time.Minute) },
-		[]string{`WARN ` + string(rootGone), `INFO ` + string(rootBack)},
+		name:  "the root goes and comes back",
+		play:  func(l *lab) { l.do("rm ."); l.idle(time.Minute); l.do("mkdir ."); l.idle(time.Minute) },
+		lines: []string{`WARN ` + string(rootGone), `INFO ` + string(rootBack)},
 	},
 	{
-		"the root cannot be read for a while",
-		nil,
-		func(l *lab) { l.do("chmod 1 ."); l.idle(time.Minute); l.do("chmod 0 ."); l.idle(time.Minute) },
-		[]string{`WARN ` + string(rootBarred) + ` err="permission denied"`, `INFO ` + string(rootBack)},
+		name:  "the root cannot be read for a while",
+		play:  func(l *lab) { l.do("chmod 1 ."); l.idle(time.Minute); l.do("chmod 0 ."); l.idle(time.Minute) },
+		lines: []string{`WARN ` + string(rootBarred) + ` err="permission denied"`, `INFO ` + string(rootBack)},
 	},
 	{
-		"a directory changes without an event",
-		func(l *lab) { l.do("mkdir a") },
-		func(l *lab) {
+		name:  "a directory changes without an event",
+		setup: func(l *lab) { l.do("mkdir a") },
+		play: func(l *lab) {
 			for range 2 {
 				l.silently(func() { l.do("write a/f; rm a/f") })
 				l.idle(time.Minute)
 			}
 			l.idle(2 * time.Minute)
 		},
-		[]string{`WARN ` + string(unheardBegins) + ` first=DIR/a`, `INFO ` + string(unheardEnds)},
+		lines: []string{`WARN ` + string(unheardBegins) + ` first=DIR/a`, `INFO ` + string(unheardEnds)},
 	},
 	{
-		"something is mounted, and again",
-		func(l *lab) { l.do("mkdir a; mkdir b") },
-		func(l *lab) {
+		name:  "something is mounted, and again",
+		setup: func(l *lab) { l.do("mkdir a; mkdir b") },
+		play: func(l *lab) {
 			l.do("mount a; mount b")
 			l.idle(10 * time.Second)
 			l.do("umount a")
 			l.idle(time.Minute)
 		},
-		[]string{`WARN ` + string(mountsChanged) + ` first=DIR/a`},
+		lines: []string{`WARN ` + string(mountsChanged) + ` first=DIR/a`},
 	},
 	{
-		"the source cannot be closed",
-		nil,
-		func(l *lab) { l.src.closeErr = syscall.EIO },
-		[]string{`WARN ` + string(closeFailed) + ` err="input/output error"`},
+		name: "there is no source at first",
+		open: func() (source, error) { return nil, startError(syscall.EMFILE) },
+		play: func(l *lab) { l.idle(time.Minute) },
+		lines: []string{
+			`WARN ` + string(sourceFails) + ` err="cannot watch: too many open files: ` + instanceCure + `"`,
+			`INFO ` + string(watchesWork),
+		},
+	},
+	{
+		name:  "the system has no notifications",
+		open:  func() (source, error) { return nil, errors.ErrUnsupported },
+		play:  func(l *lab) { l.idle(time.Minute) },
+		lines: []string{`INFO ` + string(pollingHere)},
+	},
+	{
+		name:  "polling is asked for",
+		poll:  true,
+		play:  func(l *lab) { l.idle(time.Minute) },
+		lines: []string{`INFO ` + string(pollingAsked)},
+	},
+	{
+		name: "a polled directory cannot be looked at",
+		poll: true,
+		play: func(l *lab) {
+			l.fail(nil, syscall.EIO, 0)
+			l.idle(time.Minute)
+			l.fail(nil, nil, 0)
+			l.idle(2 * time.Minute)
+		},
+		lines: []string{
+			`INFO ` + string(pollingAsked),
+			`WARN ` + string(lookFails) + ` err="input/output error" first=DIR`,
+			`INFO ` + string(lookWorks),
+		},
+	},
+	{
+		name:  "a file system can be changed from elsewhere",
+		setup: func(l *lab) { l.remote = "nfs" },
+		play: func(l *lab) {
+			l.idle(time.Minute)
+			l.setRemote("")
+			l.do("mkdir ../other; mv . ../gone; mv ../other .")
+			l.idle(time.Minute)
+		},
+		lines: []string{
+			`WARN ` + string(remoteBegins) + ` type=nfs first=DIR`,
+			`INFO ` + string(remoteEnds) + ` type=nfs`,
+		},
+	},
+	{
+		name:  "the source cannot be closed",
+		play:  func(l *lab) { l.src.closeErr = syscall.EIO },
+		lines: []string{`WARN ` + string(closeFailed) + ` err="input/output error"`},
 	},
 }
 
@@ -112,7 +161,19 @@ func TestVoice(t *testing.T) {
 	for _, c := range conditions {
 		t.Run(c.name, func(t *testing.T) {
 			var all *lab
-			bubble(t, Options{}, c.setup, func(l *lab) {
+			open := func(model func() (source, error)) func() (source, error) {
+				if c.open == nil {
+					return model
+				}
+				tries := 0
+				return func() (source, error) {
+					if tries++; tries == 1 {
+						return c.open()
+					}
+					return model()
+				}
+			}
+			bubbleWith(t, Options{Poll: c.poll}, c.setup, open, func(l *lab) {
 				all = l
 				c.play(l)
 			})
@@ -149,7 +210,11 @@ func TestVoiceIsComplete(t *testing.T) {
 		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "message" {
 			return false
 		}
-		text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		value := spec.Values[0]
+		if sum, ok := value.(*ast.BinaryExpr); ok {
+			value = sum.X
+		}
+		text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
 		if err != nil {
 			t.Fatal(err)
 		}

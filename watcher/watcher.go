@@ -14,8 +14,11 @@ type Options struct {
 	// before its watch is added, with the parent already let through, never for the root. Nil skips nothing.
 	Skip func(dir string) bool
 
+	// Poll has changes found by looking alone, without the operating system's notifications.
+	Poll bool
+
 	// Look looks at what may change without an event, at most at so many files, and goes on with the others when it is
-	// asked again, about every 1.25 s. The paths that are not as they were are named in a batch as [Attribute] does. When
+	// asked again, about every 1.25 s, or 0.4 s while directories are polled. The paths that are not as they were are named in a batch as [Attribute] does. When
 	// it has looked at none there is nothing to look at, and it is asked again in 2 s. It is called from a goroutine of
 	// Run and returns soon when ctx ends. Nil: nothing is looked at.
 	Look func(ctx context.Context, most int) (changed []string, looked int)
@@ -28,15 +31,17 @@ type Options struct {
 type Watcher struct {
 	root   root
 	skip   func(dir string) bool
+	poll   bool
 	look   func(ctx context.Context, most int) (changed []string, looked int)
 	voice  *voice
 	disk   disk
-	mounts func() mountTable // nil where there is none
-	source func() (source, error)
+	mounts func() mountTable      // nil where there is none
+	source func() (source, error) // an error of ErrUnsupported: there is none on this system
 	dirs   *registry
+	poller *poller
+	net    *net
 
 	barrier *barrier
-	prober  prober // nil when nothing is watched by looking
 }
 
 // New makes a Watcher for the tree at dir, an absolute path, which need not exist yet. It starts nothing.
@@ -50,10 +55,11 @@ func New(dir string, opts *Options) (*Watcher, error) {
 	w := &Watcher{
 		root:   newRoot(dir),
 		skip:   opts.Skip,
+		poll:   opts.Poll,
 		look:   opts.Look,
 		disk:   osDisk{},
 		mounts: openMounts,
-		source: newFsnotify,
+		source: newNative,
 		dirs:   newRegistry(),
 
 		barrier: newBarrier(),
@@ -66,40 +72,41 @@ func New(dir string, opts *Options) (*Watcher, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	w.voice = &voice{log: log.With("dir", w.root.dir), stats: &counts{}, read: w.Stats}
+	w.poller = newPoller(w.voice)
+	w.net = &net{look: w.look, polls: func() bool { return w.poller.count() > 0 }, wake: make(chan struct{}, 1)}
 	return w, nil
 }
 
-// Watched lists the directories that own a watch, sorted. Any goroutine may ask.
+// Watched lists the directories in which changes are found, sorted. Any goroutine may ask.
 func (w *Watcher) Watched() []string { return w.dirs.watched() }
+
+// Polled counts those of them that are polled. Any goroutine may ask.
+func (w *Watcher) Polled() int { return w.poller.count() }
+
+// Wake says that somebody wants to know of changes: polling, which slows down while nothing changes, is at its quickest for a
+// while. It returns at once. Any goroutine may call it.
+func (w *Watcher) Wake() {
+	if w.poller.count() > 0 {
+		w.poller.ask()
+		w.net.rouse()
+	}
+}
 
 // Run watches until ctx ends and then returns nil; any other return is an error that keeps it from watching. It calls emit
 // with each batch, one at a time, and does what the Reply asks for. Run may be called once.
 func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 	defer w.barrier.end()
-	src, err := w.source()
-	if err != nil {
-		return err
-	}
 	p := newPump(w.root, w.barrier)
-	done := make(chan struct{}) // closed when the source has ended and the pump has read the last of it
-	go func() {
-		defer close(done)
-		p.run(src)
-	}()
-	// The pump reads until the source is closed: fsnotify may hold its lock while it waits for a reader.
-	defer func() {
-		if err := src.Close(); err != nil {
-			w.voice.begins(closeFailed, err)
-		}
-		<-done
-	}()
+	ws := newWatches(w, p)
+	defer ws.close()
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	defer looking.Wait()
 	defer cancel()
-	n := &net{look: w.look, pump: p, wake: make(chan struct{}, 1)}
+	looking.Go(func() { w.poller.run(ctx) })
+	w.net.pump = p
 	if w.look != nil {
-		looking.Go(func() { n.run(ctx) })
+		looking.Go(func() { w.net.run(ctx) })
 	}
 	s := &sweep{
 		dirs:   w.dirs,
@@ -107,6 +114,7 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 		root:   w.root,
 		skip:   w.skip,
 		pump:   p,
+		polled: w.poller.holds,
 		mounts: newMounts(w.mounts()),
 		voice:  w.voice,
 		wake:   make(chan struct{}, 1),
@@ -114,14 +122,14 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 	looking.Go(func() { s.run(ctx) })
 	l := &loop{
 		pump:  p,
-		net:   n,
+		net:   w.net,
 		sweep: s,
-		tree:  newTree(w, src),
+		tree:  newTree(w, ws),
 		emit:  emit,
 		voice: w.voice,
 
 		barrier: w.barrier,
 	}
 	defer w.voice.tellStats()
-	return l.run(ctx, done)
+	return l.run(ctx, ws.ended)
 }

@@ -83,6 +83,9 @@ func (p *plan) consider(path string, e Evidence, s stat, err error) {
 	if e&Content != 0 {
 		p.created = append(p.created, path)
 	}
+	if e&Names != 0 {
+		p.children(n)
+	}
 	// Attributes matter if they let it be listed, or keep it from being. If they did one after the other since the last look, a
 	// walk that came between was denied what is below.
 	switch {
@@ -95,6 +98,28 @@ func (p *plan) consider(path string, e Evidence, s stat, err error) {
 			if below(d.path, path) {
 				p.denied = append(p.denied, d.path)
 			}
+		}
+	}
+}
+
+// children finds the directories in n's that are not those which are registered.
+func (p *plan) children(n *node) {
+	f, err := p.disk.open(p.root.abs(n.path), n.path == "")
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	there := map[string]bool{}
+	err = f.subdirs(func(name string) { there[join(n.path, name)] = true })
+	for path := range there {
+		c := p.dirs.byPath[path]
+		if s, err := p.stat(path); c == nil && !p.skip(path) || c != nil && !c.left && (err != nil || s.id != c.id) {
+			p.visit = append(p.visit, path)
+		}
+	}
+	for c := n.child; c != nil && err == nil; c = c.next {
+		if !there[c.path] {
+			p.visit = append(p.visit, c.path)
 		}
 	}
 }
@@ -127,7 +152,7 @@ func (p *plan) unwatched() {
 		return
 	}
 	known := map[string]struct{}{}
-	for _, abs := range p.src.List() {
+	for _, abs := range p.watches.List() {
 		known[abs] = struct{}{}
 	}
 	for _, path := range p.created {

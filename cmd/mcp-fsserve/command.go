@@ -95,6 +95,7 @@ SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	p.addSettings(cmd)
+	group(cmd, groupChanges, p.settings.watching)
 	group(cmd, groupLimits, p.settings.limiting)
 	group(cmd, groupHTTP, p.settings.web.flags)
 	return cmd
@@ -188,6 +189,7 @@ It ends on SIGINT and SIGTERM with status 0.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	p.addSettings(cmd)
+	group(cmd, groupChanges, p.settings.watching)
 	return cmd
 }
 

@@ -23,6 +23,7 @@ func (s *settings) arguments() (args []string) {
 	args = append(args,
 		"--hidden="+strconv.FormatBool(s.hidden),
 		"--no-ignore="+strconv.FormatBool(s.noIgnore),
+		"--poll="+strconv.FormatBool(s.poll),
 		"--max-size="+strconv.FormatInt(s.maxSize, 10),
 		"--page-size="+strconv.Itoa(s.pageSize),
 		"--ttl="+s.ttl.String())

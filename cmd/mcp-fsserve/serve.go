@@ -46,7 +46,9 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	defer leave(&rooms, log)
 	defer stop()
 	for _, root := range roots {
-		w, err := watcher.New(root.Dir(), &watcher.Options{Skip: root.Skip, Look: root.Rounds(hub.Keys).Look, Logger: log})
+		w, err := watcher.New(root.Dir(), &watcher.Options{
+			Skip: root.Skip, Poll: cfg.poll, Look: root.Rounds(hub.Keys).Look, Logger: log,
+		})
 		if err != nil {
 			return err
 		}

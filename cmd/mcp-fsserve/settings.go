@@ -19,6 +19,8 @@ type settings struct {
 	ttl      time.Duration // how long clients may take an answer for fresh
 	base     string        // prefix of every URI; empty: file:// and the directory
 
+	poll bool // of the commands that watch
+
 	maxListens, maxURIs int // of the server alone
 	web                 web // of the server alone
 }
@@ -43,6 +45,11 @@ func (s *settings) answering(f *pflag.FlagSet) {
 	f.Var(&wholeNumber{"--page-size", &s.pageSize, mostPerPage}, "page-size", "resources on a page of the list")
 	f.Var(&duration{"--ttl", &s.ttl, 0}, "ttl", "how long clients may take an answer for fresh, such as 30s")
 	f.Var(&baseURI{"--uri-base", &s.base}, "uri-base", "what URIs begin with, a slash at its end (default file:// and the directory)")
+}
+
+// watching are the flags that say how changes are found.
+func (s *settings) watching(f *pflag.FlagSet) {
+	f.BoolVar(&s.poll, "poll", false, "look for changes, within seconds, instead of being told by the system")
 }
 
 // limiting are the flags that bound what clients may ask for.

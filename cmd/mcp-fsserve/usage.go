@@ -14,12 +14,13 @@ const (
 	groupForm    = "Form of the list"
 	groupChoice  = "Choosing what is served"
 	groupAnswers = "Answers"
+	groupChanges = "Changes"
 	groupLimits  = "Limits"
 	groupHTTP    = "Serving over HTTP"
 	groupOther   = "Other flags"
 )
 
-var groups = []string{groupForm, groupChoice, groupAnswers, groupLimits, groupHTTP, groupOther}
+var groups = []string{groupForm, groupChoice, groupAnswers, groupChanges, groupLimits, groupHTTP, groupOther}
 
 // helpWidth is how many columns a terminal has at least.
 const helpWidth = 80

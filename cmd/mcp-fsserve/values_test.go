@@ -94,7 +94,7 @@ func TestHumanSizes(t *testing.T) {
 func TestChildServesTheSame(t *testing.T) {
 	p := &program{level: "info", format: "json", settings: defaults()}
 	root := p.command()
-	given := []string{"--include=a,b", "--include=*.md", "--exclude=-x.md", `--exclude=\--x`, "--unhide=.github/**", "--hidden", "--no-ignore", "--max-size=3k",
+	given := []string{"--include=a,b", "--include=*.md", "--exclude=-x.md", `--exclude=\--x`, "--unhide=.github/**", "--hidden", "--no-ignore", "--poll", "--max-size=3k",
 		"--page-size=7", "--ttl=1m30s", "--uri-base=test://x/"}
 	must(t, root.ParseFlags(given))
 	all, err := parsePlace("n=~/x")
@@ -106,7 +106,7 @@ func TestChildServesTheSame(t *testing.T) {
 	if got, want := again.server(config{places: []place{all}, settings: again.settings}), args; strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("passed on twice, the flags are %q, once %q", got, want)
 	}
-	for _, want := range append(given[:5:5], "--hidden=true", "--no-ignore=true", "--max-size=3072", "--page-size=7", "--ttl=1m30s", "--uri-base=test://x/", "--log-level=info") {
+	for _, want := range append(given[:5:5], "--hidden=true", "--no-ignore=true", "--poll=true", "--max-size=3072", "--page-size=7", "--ttl=1m30s", "--uri-base=test://x/", "--log-level=info") {
 		if !strings.Contains(" "+strings.Join(args, " ")+" ", " "+want+" ") {
 			t.Errorf("%q lacks %s", args, want)
 		}

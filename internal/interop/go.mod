@@ -5,6 +5,7 @@ go 1.26.0
 ignore ./typescript
 
 require (
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 )

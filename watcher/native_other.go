@@ -1,0 +1,5 @@
+//go:build !windows && !darwin
+
+package watcher
+
+func newNative() (source, error) { return newFsnotify() }

@@ -1,0 +1,237 @@
+package watcher
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tellsOnProbe plays a script, has every polled directory looked at, and compares what was told.
+func (l *lab) tellsOnProbe(script string, want ...string) {
+	l.Helper()
+	l.idle(time.Minute)
+	l.hush()
+	start := time.Now()
+	l.do(script)
+	l.poller.probe(l.Context())
+	l.idle(200 * time.Millisecond)
+	if got := l.since(start); got != strings.Join(want, "\n") {
+		l.Errorf("%s\ntells\n%s\nnot\n%s", script, got, strings.Join(want, "\n"))
+	}
+	l.consistent()
+}
+
+func TestLooksTell(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.do("mkdir a; mkdir a/b; write a/f; write a/g; ln x a/l; mkdir c; write c/f")
+	}, func(l *lab) {
+		l.tellsOnProbe("write a/f", "2ms a/f:attribute")
+		l.tellsOnProbe("write a/n", "2ms a:attribute|names a/n:attribute")
+		l.tellsOnProbe("write a/t; mv a/t a/f", "2ms a:attribute|names a/f:attribute")
+		l.tellsOnProbe("rm a/g", "2ms a:attribute|names", "27ms a/g:structure|settled")
+		l.tellsOnProbe("rm a/l; ln y a/l", "2ms a:attribute|names a/l:content")
+		l.tellsOnProbe("mkdir a/b/x; write a/b/x/f", "2ms a/b:attribute|names a/b/x:attribute rescan a/b/x")
+		l.tellsOnProbe("swap a/b c", "2ms .:attribute|names a:structure|attribute|names a/b:structure c:structure rescan a c",
+			"27ms a/b/x:structure|settled")
+		l.tellsOnProbe("chmod 2 a/f", "2ms a/f:attribute")
+
+		// It came and went between the looks.
+		l.tellsOnProbe("write c/f; write c/z; rm c/z", "2ms c:attribute|names c/f:attribute")
+		l.tellsOnProbe("rmr c/x", "2ms c:attribute|names", "27ms c/x:structure|settled")
+	})
+}
+
+// A file that is written with its other times restored has another change time only.
+func TestLookSeesRestoredTimes(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) { l.do("write f") }, func(l *lab) {
+		l.idle(time.Minute)
+		l.hush()
+		start := time.Now()
+		l.model.mu.Lock()
+		l.change(l.peek(l.at("f")))
+		l.model.mu.Unlock()
+		l.poller.probe(l.Context())
+		l.idle(time.Second)
+		l.toldSince(start, "2ms f:content")
+	})
+}
+
+// A second write in the same tick of the clock leaves the same facts. It is told of all the same, of a file once.
+func TestRacyWrites(t *testing.T) {
+	for _, m := range []struct {
+		tick, hidden time.Duration // how long a second write goes unseen
+	}{{tick, tick / 2}, {time.Second, 900 * time.Millisecond}} {
+		bubble(t, Options{Poll: true}, func(l *lab) {
+			l.deaf = true
+			l.do("write f; mkdir a")
+		}, func(l *lab) {
+			l.setTick(m.tick)
+			l.idle(time.Minute)
+			l.do("write f")
+			time.Sleep(time.Until(time.Now().Truncate(m.tick).Add(m.tick)))
+			for name, script := range map[string]string{
+				"f": "write f", "g": "write g", "a": "write a/x; rm a/x",
+			} {
+				time.Sleep(time.Until(time.Now().Truncate(m.tick).Add(m.tick)))
+				synctest.Wait()
+				l.do(script)
+				l.poller.probe(l.Context())
+				time.Sleep(m.hidden)
+				l.poller.probe(l.Context())
+				l.hush()
+				l.do(script)
+				l.idle(5 * time.Second)
+				again, told := 0, l.hush()
+				for _, b := range told {
+					for _, d := range b.Dirty {
+						if d.Path == name && d.Evidence&(Content|Names) != 0 {
+							again++
+						}
+					}
+				}
+				if again == 0 || again > 1 && name != "a" {
+					l.Errorf("tick %v: %s again is told %d times: %v", m.tick, script, again, told)
+				}
+				l.idle(time.Minute)
+				if told := l.hush(); len(told) != 0 {
+					l.Errorf("tick %v: told %v without a change", m.tick, told)
+				}
+			}
+		})
+	}
+}
+
+// What is written while a directory is added may have been read before.
+func TestRacySnapshot(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.setTick(tick)
+		time.Sleep(time.Until(time.Now().Truncate(tick).Add(tick)))
+		l.deaf = true
+		l.do("write f")
+	}, func(l *lab) {
+		l.hush()
+		l.do("write f")
+		l.idle(time.Second)
+		if told := l.since(l.began); strings.Count(told, "f:content") != 1 {
+			l.Errorf("told %q", told)
+		}
+	})
+}
+
+func TestPolledPermissions(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.do("mkdir a; mkdir a/b; write a/b/f; mkdir z; chmod 1 z; mkdir c; mkdir c/d; chmod 2 c")
+	}, func(l *lab) {
+		step := func(script string, watched ...string) {
+			l.Helper()
+			l.do(script)
+			l.Wake()
+			l.idle(5 * time.Second)
+			l.watches(watched...)
+		}
+		l.idle(time.Minute)
+		l.watches("", "a", "a/b", "c")
+		step("chmod 1 a; write a/b/f", "", "a", "a/b", "c")
+		step("chmod 0 z; write a/f; write a/b/f; mkdir z/y; write z/y/f", "", "a", "a/b", "c", "z", "z/y")
+		step("chmod 0 a; write z/y/f; chmod 2 z", "", "a", "a/b", "c", "z")
+		step("chmod 0 z; chmod 0 c", "", "a", "a/b", "c", "c/d", "z", "z/y")
+		l.consistent()
+
+		// For a moment only, in which somebody was denied a look.
+		step("mkdir a/e; mkdir a/e/f; chmod 1 a/e", "", "a", "a/b", "c", "c/d", "z", "z/y")
+		step("chmod 0 a/e", "", "a", "a/b", "a/e", "a/e/f", "c", "c/d", "z", "z/y")
+		l.consistent()
+	})
+}
+
+// What keeps directories from being looked at is said once, with the cure, and once that it is over.
+func TestLooksThatFail(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) { l.do("mkdir a; mkdir a/b; write a/b/f; mkdir c") }, func(l *lab) {
+		l.idle(time.Minute)
+		l.fail(nil, syscall.EMFILE, 0)
+		l.do("write a/b/f")
+		l.idle(5 * time.Minute)
+		l.logs("polling", filesCure)
+		l.fail(nil, nil, 0)
+		l.idle(2 * passIdle)
+		l.logs("polling", filesCure, "every directory can be looked at again")
+		l.consistent()
+		l.fail(nil, syscall.EIO, 0)
+		l.idle(2 * passIdle)
+		l.logs("polling", filesCure, "every directory can be looked at again", syscall.EIO.Error())
+	})
+}
+
+func TestSnapshot(t *testing.T) {
+	names := []string{"a", strings.Repeat("b", 255), "c\xff", "d"}
+	var s snapshot
+	for i, name := range names {
+		s.add(name, signature(i)<<60|signature(i))
+	}
+	var got []string
+	for name, sig := range s.all() {
+		if i := signature(len(got)); sig != i<<60|i {
+			t.Errorf("%q has signature %x", name, sig)
+		}
+		got = append(got, string(name))
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("%q in place of %q", got, names)
+	}
+	if n := len(s) - 255 - len("ac?d"); n > len(names)*10 {
+		t.Errorf("%d bytes besides the names", n)
+	}
+	for range s.all() {
+		break
+	}
+}
+
+func TestSignature(t *testing.T) {
+	f := facts{kind: file, device: 1, inode: 2, mode: 3, links: 4, owner: 5, size: 6, mtime: 7, ctime: 8}
+	differs := func(what string, change func(*facts), upper bool) {
+		g := f
+		change(&g)
+		if a, b := f.signature(), g.signature(); a == b || a.sameUpper(b) == upper || b&racyBit != 0 {
+			t.Errorf("another %s makes %x of %x", what, b, a)
+		}
+	}
+	differs("change time", func(f *facts) { f.ctime++ }, false)
+	for what, change := range map[string]func(*facts){
+		"kind": func(f *facts) { f.kind = link }, "device": func(f *facts) { f.device++ }, "inode": func(f *facts) { f.inode++ },
+		"mode": func(f *facts) { f.mode++ }, "link": func(f *facts) { f.links++ }, "owner": func(f *facts) { f.owner++ },
+		"size": func(f *facts) { f.size++ }, "time": func(f *facts) { f.mtime++ },
+	} {
+		differs(what, change, true)
+	}
+	f.kind = directory
+	differs("inode of a directory", func(f *facts) { f.inode++ }, true)
+	differs("mode of a directory", func(f *facts) { f.mode++ }, false)
+	differs("time of a directory", func(f *facts) { f.ctime++ }, false)
+}
+
+func TestRacy(t *testing.T) {
+	now := time.Unix(1_000_000_000, 999_000_000)
+	for _, c := range []struct {
+		mtime, ctime time.Time
+		want         bool
+	}{
+		{now.Add(-tick / 2), now.Add(-tick / 2), true},
+		{now.Add(tick / 2), now.Add(tick / 2), true}, // by another clock
+		{now.Add(-2 * tick), now.Add(-2 * tick), false},
+		{now.Add(time.Hour), now.Add(-tick / 2), true},
+		{now, now.Add(-2 * tick), false},
+		{now.Truncate(time.Second), now.Truncate(time.Second), true},
+		{now.Truncate(time.Second).Add(-time.Second), now.Truncate(time.Second).Add(-time.Second), true},
+		{now, now.Truncate(time.Second).Add(-2 * time.Second), false},
+		{now.Add(-tick / 2), time.Unix(0, 0), true}, // a system without change times
+		{now.Add(-2 * tick), time.Unix(0, 0), false},
+	} {
+		f := facts{kind: file, mtime: c.mtime.UnixNano(), ctime: c.ctime.UnixNano()}
+		if got := f.racy(now); got != c.want {
+			t.Errorf("modified at %v, changed at %v: %v", c.mtime, c.ctime, got)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestSyncFindsWhatIsPolled, all of the names that came and went before it, and does not wait for a pass.
+func TestSyncFindsWhatIsPolled(t *testing.T) {
+	for _, opts := range []struct {
+		name string
+		poll bool
+		most int // kernel watches, the mark's included
+	}{{"all", true, 0}, {"for want of watches", false, 2}} {
+		t.Run(opts.name, func(t *testing.T) {
+			bubble(t, Options{Poll: opts.poll}, func(l *lab) {
+				l.do("mkdir a; mkdir a/b; write a/b/f; mkdir c")
+				l.maxWatches = opts.most
+			}, func(l *lab) {
+				l.idle(5 * time.Minute) // passes are rare by then
+				for _, script := range []string{"write a/b/g; write c/h", "rm a/b/g", "mv a/b c/b", "mkdir c/d; mkdir c/d/e; write c/d/e/i", "rmr c/d"} {
+					l.do(script)
+					start := time.Now()
+					l.must(l.Sync(l.Context()))
+					if took := time.Since(start); took > flickerMost {
+						t.Errorf("%s: Sync took %v", script, took)
+					}
+					l.consistent()
+				}
+			})
+		})
+	}
+}
+
+// TestProbesRest: a tree that takes long to look at is not looked at for each who asks.
+func TestProbesRest(t *testing.T) {
+	const takes = 10 * time.Millisecond
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		l.do("mkdir a; mkdir b")
+	}, func(l *lab) {
+		l.idle(5 * time.Minute)
+		var asked atomic.Int64
+		d.slow(func(string) time.Duration { asked.Add(1); return takes })
+		start := time.Now()
+		for range 1000 {
+			l.must(l.Sync(l.Context()))
+			time.Sleep(time.Millisecond)
+		}
+		spent := time.Duration(asked.Load()) * takes
+		if all := time.Since(start); spent == 0 || spent > all/4 { // a pass has its share too
+			t.Errorf("%v of %v were spent on looks", spent, all)
+		}
+	})
+}
+
+// TestSyncLeavesADiskThatHangs when its time is up, and when Run ends.
+func TestSyncLeavesADiskThatHangs(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	var w *Watcher
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		l.do("mkdir a")
+	}, func(l *lab) {
+		w = l.Watcher
+		d.slow(func(string) time.Duration { return time.Minute })
+		for range 3 {
+			ctx, cancel := context.WithTimeout(l.Context(), time.Second)
+			start := time.Now()
+			if err := l.Sync(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+				t.Errorf("Sync returned %v after %v", err, time.Since(start))
+			}
+			cancel()
+		}
+	})
+	if err := w.Sync(t.Context()); !errors.Is(err, errNotRunning) {
+		t.Errorf("Sync returned %v though Run has ended", err)
+	}
+}

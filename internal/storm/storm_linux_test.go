@@ -142,8 +142,7 @@ type storm struct {
 	host          *host
 	second        *listen
 	view          *view
-	late          map[string]bool // subscriptions that something may still be owed to
-	listLate      bool
+	last          *round // nil before the first
 	open          int
 	resident      int64
 	slowest       time.Duration
@@ -160,7 +159,7 @@ func (s *storm) must(err error) {
 }
 
 func play(t *testing.T, seed uint64, v variant) {
-	s := &storm{T: t, variant: v, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), late: map[string]bool{}}
+	s := &storm{T: t, variant: v, seed: seed, rng: rand.New(rand.NewPCG(seed, 0))}
 	s.prepare()
 	s.begin()
 	n := 2 + s.rng.IntN(6)
@@ -350,14 +349,14 @@ func (s *storm) round(i int) {
 	slices.SortFunc(r.deeds, func(a, b deed) int { return a.start.Compare(b.start) })
 	r.after = s.look()
 	s.settle(i, r)
-	for _, f := range r.excess(s.host, s.late, s.listLate) {
+	for _, f := range r.excess(s.host, s.last) {
 		s.Errorf("round %d: %s", i, f)
 	}
-	s.view, s.listLate = r.after, r.mood != still
+	s.view, s.last = r.after, r
 	for _, l := range s.host.listens {
 		for _, sub := range l.subs {
 			s.told += sub.told
-			if s.late[sub.path] = r.may(sub.path); !s.late[sub.path] {
+			if !r.may(sub.path) {
 				s.rest++
 			}
 		}

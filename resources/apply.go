@@ -36,6 +36,7 @@ func (r *Root) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	a.followTwins()
 	a.followLinks()
 	a.commit()
+	a.correctReads()
 	a.ignoreFiles()
 	return a.change(), a.reply()
 }

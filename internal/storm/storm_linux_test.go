@@ -21,6 +21,7 @@ var (
 	stormCount = flag.Int("storm.count", 1, "with -storm.seed, how many seeds from that one on")
 	stormKeep  = flag.Bool("storm.keep", false, "keep the trees of storms that fail")
 	stormRace  = flag.Bool("storm.race", false, "build the program with the race detector")
+	stormOther = flag.String("storm.program", "", "test this program, which every user can run, instead of building it")
 	stormQueue = flag.Int("storm.queue", 0, "let the kernel keep so many events for the program; needs root, and all processes that begin to watch in the same moment have it too")
 )
 
@@ -33,7 +34,7 @@ type variant struct {
 	promise time.Duration // within which all is told once the last operation is done
 	lossy   bool          // see round
 	stalls  bool          // the program stands still during some rounds, so that the kernel drops events
-	watches int           // it has so many, 0: enough
+	limit   int           // of watches; 0: enough, -1: it needs none
 	rounds  int           // at most
 }
 
@@ -42,6 +43,9 @@ var binary string // the program
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(func() int {
+		if binary = *stormOther; binary != "" {
+			return m.Run()
+		}
 		dir, err := os.MkdirTemp("", "storm")
 		if err != nil {
 			panic(err)
@@ -89,7 +93,7 @@ func variants(t *testing.T) []variant {
 		{name: "plain", as: self, promise: 4 * time.Second},
 		{name: "unprivileged", as: nobody, promise: 4 * time.Second},
 		{name: "overflow", as: self, promise: 8 * time.Second, lossy: true, stalls: true},
-		{name: "exhausted", as: self, promise: 25 * time.Second, lossy: true, watches: 6, rounds: 2, command: func(program string) []string {
+		{name: "exhausted", as: self, promise: 25 * time.Second, lossy: true, limit: 6, rounds: 2, command: func(program string) []string {
 			return []string{"unshare", "-Ur", "sh", "-c", `echo 6 >/proc/sys/user/max_inotify_watches && exec "$0" "$@"`, program}
 		}},
 	}
@@ -98,7 +102,7 @@ func variants(t *testing.T) []variant {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(help), "--poll") {
-		all = append(all, variant{name: "polling", as: self, args: []string{"--poll"}, promise: 10 * time.Second, lossy: true, watches: -1, rounds: 3})
+		all = append(all, variant{name: "polling", as: self, args: []string{"--poll"}, promise: 10 * time.Second, lossy: true, limit: -1, rounds: 3})
 	}
 	return all
 }
@@ -142,7 +146,7 @@ type storm struct {
 	host          *host
 	second        *listen
 	view          *view
-	last          *round // nil before the first
+	past          []*round // of which something may still have to be told
 	open          int
 	resident      int64
 	slowest       time.Duration
@@ -280,10 +284,13 @@ func (s *storm) begin() {
 	s.second, err = s.host.open(false, append(paths[:len(paths)/3], elsewhere...))
 	s.must(err)
 	if *stormQueue > 0 || s.rng.IntN(2) == 0 { // else the storm begins while it still starts
-		s.await("the directory is watched")
+		s.await(watching)
 	}
 	restore()
 }
+
+// watching is what the program logs when it has gone over everything once.
+const watching = "the directory is watched"
 
 // elsewhere are URIs that only the second listen asks for.
 var elsewhere = []string{"elsewhere/f.txt", "calm.txt/", "keep"}
@@ -315,7 +322,8 @@ func (s *storm) listenAnew() {
 
 func (s *storm) round(i int) {
 	p := s.planner(i+1, 97)
-	r := &round{journal: &journal{written: map[uint64]bool{}}, lossy: s.lossy || *stormQueue > 0, before: s.view}
+	r := &round{journal: &journal{written: map[uint64]bool{}}, before: s.view}
+	r.lossy = s.lossy || *stormQueue > 0 || !strings.Contains(s.program.said.String(), watching)
 	if p.IntN(4) == 0 {
 		r.mood = still
 	}
@@ -349,10 +357,11 @@ func (s *storm) round(i int) {
 	slices.SortFunc(r.deeds, func(a, b deed) int { return a.start.Compare(b.start) })
 	r.after = s.look()
 	s.settle(i, r)
-	for _, f := range r.excess(s.host, s.last) {
+	for _, f := range r.excess(s.host, s.past) {
 		s.Errorf("round %d: %s", i, f)
 	}
-	s.view, s.last = r.after, r
+	s.view = r.after
+	s.past = append(slices.DeleteFunc(s.past, func(p *round) bool { return time.Since(p.end) > s.promise }), r)
 	for _, l := range s.host.listens {
 		for _, sub := range l.subs {
 			s.told += sub.told
@@ -386,7 +395,7 @@ func (s *storm) settle(i int, r *round) {
 	for {
 		problem := r.problem(s.host)
 		if problem == "" {
-			problem = s.watching(r)
+			problem = s.watches(r)
 		}
 		took := time.Since(r.end)
 		if problem == "" {
@@ -412,17 +421,17 @@ func tail(text string) string {
 	return text[max(0, len(text)-most):]
 }
 
-// watching compares the kernel's watches with the directories that are visible.
-func (s *storm) watching(r *round) string {
+// watches compares the kernel's watches with the directories that are visible.
+func (s *storm) watches(r *round) string {
 	_, watched, err := s.program.descriptors()
 	s.must(err)
 	const own = 2 // watches of the program for itself
 	switch {
-	case s.watches < 0:
+	case s.limit < 0:
 		return ""
-	case s.watches > 0:
-		if len(watched) > s.watches+own {
-			return fmt.Sprintf("%d watches, of %d", len(watched), s.watches)
+	case s.limit > 0:
+		if len(watched) > s.limit+own {
+			return fmt.Sprintf("%d watches, of %d", len(watched), s.limit)
 		}
 		return ""
 	}

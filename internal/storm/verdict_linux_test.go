@@ -245,15 +245,15 @@ func (r *round) story(s *sub) string {
 	return b.String()
 }
 
-// excess says what was told that did not happen, now or in the last round: of that something may still have been owed.
-func (r *round) excess(h *host, last *round) (faults []string) {
+// excess says what was told that did not happen, now or in the past, of which something may still have been owed.
+func (r *round) excess(h *host, past []*round) (faults []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	took := time.Since(r.start)
 	for _, l := range h.listens {
 		most := int(took/(500*time.Millisecond)) + 2
 		if r.mood == still {
-			if most = 0; last == nil || last.mood != still {
+			if most = 0; len(past) == 0 || slices.ContainsFunc(past, func(p *round) bool { return p.mood != still }) {
 				most = 1
 			}
 		}
@@ -265,7 +265,7 @@ func (r *round) excess(h *host, last *round) (faults []string) {
 			if s.told > int(took/(50*time.Millisecond))+2 {
 				faults = append(faults, fmt.Sprintf("listen %d: %q updated %d times within %v", l.id, s.path, s.told, took))
 			}
-			if s.told > 0 && !r.may(s.path) && (last == nil || !last.may(s.path)) {
+			if s.told > 0 && !r.may(s.path) && !slices.ContainsFunc(past, func(p *round) bool { return p.may(s.path) }) {
 				faults = append(faults, fmt.Sprintf("listen %d: %q did not change\n%s", l.id, s.path, r.story(s)))
 			}
 		}

@@ -265,6 +265,6 @@ func (a *apply) hidden(rel string, h *hint) {
 		a.postpone(rel, h, err)
 	}
 	if k == regular {
-		a.twinsOf(nil, newStat(fi, a.root.who), h.evidence)
+		a.twinsOf(nil, newStat(fi, a.root.who), writtenOf(h.evidence))
 	}
 }

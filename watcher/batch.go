@@ -16,6 +16,10 @@ const (
 	// Settled is not of an event: this is a second look at the path, [Reply.Unsettled] or absent the first time, and 25 ms
 	// have passed without anything to the contrary. What is there now, or is not, is meant to last.
 	Settled
+
+	// Written is with Content unless all that is known is that something was created: a file that is there under other names,
+	// too, is then no other than it was.
+	Written
 )
 
 // Dirty is a path that may have changed.

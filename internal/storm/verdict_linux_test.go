@@ -232,7 +232,7 @@ func (r *round) story(s *sub) string {
 	names = append(names, s.path)
 	n := 0
 	for _, d := range slices.Backward(r.deeds) {
-		if !slices.ContainsFunc(append(slices.Clone(d.touched), d.said...), func(t string) bool {
+		if (d.err != nil || len(r.deeds) > 60) && !slices.ContainsFunc(append(slices.Clone(d.touched), d.said...), func(t string) bool {
 			return slices.ContainsFunc(names, func(p string) bool { return below(p, t) || below(t, p) || strings.HasSuffix(t, "ignore") })
 		}) {
 			continue

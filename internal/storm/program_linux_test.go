@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,7 +111,7 @@ func (p *program) descriptors() (open int, watched map[uint64]int, err error) {
 	}
 	watched = map[uint64]int{}
 	for _, e := range entries {
-		if to, err := os.Readlink(p.proc("fd/" + e.Name())); err != nil || to != "anon_inode:inotify" {
+		if to, err := os.Readlink(p.proc("fd/" + e.Name())); err != nil || to != inotify {
 			continue
 		}
 		info, err := os.ReadFile(p.proc("fdinfo/" + e.Name()))
@@ -127,6 +128,17 @@ func (p *program) descriptors() (open int, watched map[uint64]int, err error) {
 	}
 	return len(entries), watched, nil
 }
+
+// watches reports whether it has a queue of events.
+func (p *program) watches() bool {
+	entries, err := os.ReadDir(p.proc("fd"))
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		to, err := os.Readlink(p.proc("fd/" + e.Name()))
+		return err == nil && to == inotify
+	})
+}
+
+const inotify = "anon_inode:inotify"
 
 // resident is its memory in bytes.
 func (p *program) resident() (bytes int64, err error) {

@@ -255,6 +255,10 @@ func (s *storm) begin() {
 		restore = shorten(s.T, *stormQueue)
 	}
 	s.program = start(s.T, s.as, append(append(args, s.args...), s.root)...)
+	if *stormQueue > 0 {
+		s.await("has a queue", s.program.watches)
+	}
+	restore()
 	s.host = newHost(s.program, s.root)
 	s.view = s.look()
 	p := s.planner(0, 98)
@@ -283,10 +287,9 @@ func (s *storm) begin() {
 	p.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 	s.second, err = s.host.open(false, append(paths[:len(paths)/3], elsewhere...))
 	s.must(err)
-	if *stormQueue > 0 || s.rng.IntN(2) == 0 { // else the storm begins while it still starts
-		s.await(watching)
+	if s.rng.IntN(2) == 0 { // else the storm begins while it still starts
+		s.await("watches", s.said(watching))
 	}
-	restore()
 }
 
 // watching is what the program logs when it has gone over everything once.
@@ -295,11 +298,16 @@ const watching = "the directory is watched"
 // elsewhere are URIs that only the second listen asks for.
 var elsewhere = []string{"elsewhere/f.txt", "calm.txt/", "keep"}
 
-func (s *storm) await(words string) {
+func (s *storm) said(words string) func() bool {
+	return func() bool { return strings.Contains(s.program.said.String(), words) }
+}
+
+// await waits until the program does something.
+func (s *storm) await(what string, does func() bool) {
 	s.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(s.program.said.String(), words); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !does(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			s.Fatalf("the program never said %q but %s", words, s.program.said.String())
+			s.Fatalf("the program never %s but said %s", what, s.program.said.String())
 		}
 	}
 }
@@ -323,7 +331,7 @@ func (s *storm) listenAnew() {
 func (s *storm) round(i int) {
 	p := s.planner(i+1, 97)
 	r := &round{journal: &journal{written: map[uint64]bool{}}, before: s.view}
-	r.lossy = s.lossy || *stormQueue > 0 || !strings.Contains(s.program.said.String(), watching)
+	r.lossy = s.lossy || *stormQueue > 0 || !s.said(watching)()
 	if p.IntN(4) == 0 {
 		r.mood = still
 	}
@@ -357,6 +365,7 @@ func (s *storm) round(i int) {
 	slices.SortFunc(r.deeds, func(a, b deed) int { return a.start.Compare(b.start) })
 	r.after = s.look()
 	s.settle(i, r)
+	r.lossy = r.lossy || s.said("events were lost")() // another process may have cut the queue
 	for _, f := range r.excess(s.host, s.past) {
 		s.Errorf("round %d: %s", i, f)
 	}

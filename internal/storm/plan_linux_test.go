@@ -25,13 +25,41 @@ var (
 		"k.pem", ".hid", "l", "b/l", "nowhere", "../../out/0", "../../../out/1", "a", "b/../f.txt", "a/l/../f.txt", "c/b/f.txt"}
 )
 
-// mood is what the operations of a round may do.
+// mood is what the writers of a round are up to.
 type mood int
 
 const (
-	mixed mood = iota
-	still      // nothing comes or goes
+	mixed   mood = iota
+	still        // nothing comes or goes
+	saving       // as editors do
+	moving       // directories, for the most part
+	linking      // what gives events at other names than it matters to, or none
+	hiding       // ignore files and permissions
+	moods
 )
+
+// kinds are the operations of each mood; in all but still ones the mixed ones are among them.
+var kinds = [moods][]string{
+	mixed: {
+		"write", "write", "write", "write", "rewrite", "rewrite", "append", "append", "truncate", "touch", "touch back", "write through",
+		"grow", "save", "save", "save beside", "save backup", "save gap", "save vim",
+		"mkdir", "mkdir", "grow", "grow",
+		"rename", "rename", "rename", "rename", "rename dir", "rename dir", "rename dir", "exchange", "exchange dir", "swap links",
+		"remove", "remove", "move out", "move in", "move in", "out write",
+		"link", "link", "link out", "link in", "symlink", "symlink", "symlink", "symlink swap",
+		"chmod", "chmod off", "chmod dir", "chmod dir back", "chmod back",
+		"ignore", "ignore", "unignore", "ignore rename",
+		"fifo", "to file", "to file", "to dir", "flood",
+		"calm chmod", "calm link", "calm read",
+	},
+	still:  {"rewrite", "rewrite", "append", "truncate", "touch", "touch back", "chmod", "calm chmod", "calm read", "write through"},
+	saving: {"save", "save", "save beside", "save backup", "save gap", "save vim", "write", "grow", "append"},
+	moving: {"rename dir", "rename dir", "rename dir", "exchange dir", "exchange dir", "exchange dir", "grow", "grow", "remove dir", "mkdir",
+		"move out dir", "move in dir", "to dir", "shuffle", "shuffle"},
+	linking: {"link", "link out", "link out", "out write", "out write", "out write", "link hidden", "hidden write", "hidden write",
+		"symlink", "symlink", "symlink swap", "write through", "write through", "calm link", "move in", "grow"},
+	hiding: {"ignore", "ignore", "unignore", "ignore rename", "chmod off", "chmod back", "chmod dir", "chmod dir back", "grow", "calm chmod"},
+}
 
 // op is one operation. It is made before anything is done, so that it depends on the seed alone; what it comes to depends on
 // what it meets.
@@ -110,35 +138,17 @@ func (p *planner) ops(n int, m mood) []op {
 	most := []time.Duration{0, time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond}[p.IntN(4)]
 	ops := make([]op, n)
 	for i := range ops {
-		if m == still {
-			ops[i] = p.stillOp()
-		} else {
-			ops[i] = p.op()
+		kind := p.pick(kinds[m]...)
+		if m != still && p.IntN(4) == 0 {
+			kind = p.pick(kinds[mixed]...)
 		}
+		if kind == "flood" && p.IntN(4) > 0 {
+			kind = "grow"
+		}
+		ops[i] = p.fill(op{kind: kind})
 		ops[i].pause = p.pause(most)
 	}
 	return ops
-}
-
-// stillOp changes contents only.
-func (p *planner) stillOp() op {
-	kind := p.pick("rewrite", "rewrite", "append", "truncate", "touch", "touch back", "chmod", "calm chmod", "calm read", "write through")
-	return p.fill(op{kind: kind})
-}
-
-func (p *planner) op() op {
-	return p.fill(op{kind: p.pick(
-		"write", "write", "write", "write", "rewrite", "rewrite", "append", "append", "truncate", "touch", "touch back", "write through",
-		"grow", "save", "save", "save", "save beside", "save backup", "save gap", "save vim",
-		"mkdir", "mkdir", "grow", "grow",
-		"rename", "rename", "rename", "rename", "rename dir", "rename dir", "rename dir", "exchange", "exchange dir", "swap links",
-		"remove", "remove", "move out", "move in", "move in", "out write",
-		"link", "link", "link out", "link in", "symlink", "symlink", "symlink", "symlink swap",
-		"chmod", "chmod off", "chmod dir", "chmod dir back", "chmod back",
-		"ignore", "ignore", "unignore", "ignore rename",
-		"fifo", "to file", "to file", "to dir", p.pick("flood", "grow", "write", "write"),
-		"calm chmod", "calm link", "calm read",
-	)})
 }
 
 func (p *planner) fill(o op) op {
@@ -147,8 +157,14 @@ func (p *planner) fill(o op) op {
 	case strings.HasPrefix(o.kind, "calm"):
 		o.x = p.pick(calm...)
 		o.y = path.Join(path.Dir(o.x), fmt.Sprintf("calm.%d", p.writer))
-	case strings.HasSuffix(o.kind, " dir") || strings.HasSuffix(o.kind, "dir back"):
+	case strings.HasSuffix(o.kind, " dir"), strings.HasSuffix(o.kind, "dir back"), o.kind == "shuffle":
 		o.x, o.y = p.folder(), p.folder()
+		if p.IntN(2) == 0 { // a neighbour, which may be in the way less often than what is above or below
+			o.y = path.Join(path.Dir(o.x), p.pick(folderNames...))
+		}
+	case strings.Contains(o.kind, "hidden"):
+		o.y = o.x
+		o.x = path.Join(p.pick("", "keep"), p.pick(".hid", ".h2"))
 	case strings.Contains(o.kind, "ignore"):
 		dir := path.Join(p.pick(bases...), p.pick("", "", p.folder(), p.pick(folderNames...)))
 		o.x = path.Join(dir, p.pick(ignoreFiles...))

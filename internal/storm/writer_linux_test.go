@@ -180,6 +180,8 @@ func (w *writer) do(o op) error {
 			_, err := f.WriteAt([]byte(o.text), 0)
 			return err
 		})
+	case "hidden write":
+		return w.open(x, os.O_WRONLY|plain, text(o.text))
 	case "append":
 		return w.open(x, os.O_WRONLY|os.O_APPEND|plain, text(o.text))
 	case "truncate":
@@ -203,18 +205,31 @@ func (w *writer) do(o op) error {
 		return w.rename(x, y)
 	case "exchange", "exchange dir":
 		return w.pair(x, y, func(x, y string) error { return unix.Renameat2(-1, x, -1, y, unix.RENAME_EXCHANGE) })
-	case "remove":
+	case "remove", "remove dir":
 		return w.remove(x)
-	case "move out":
+	case "shuffle": // as the swap of two directories by way of a third, which is given a new one at once
+		beside := x + ".aside"
+		return first(w.rename(x, beside),
+			func() error { return w.rename(y, x) },
+			func() error { return w.rename(beside, y) },
+			func() error { return w.mkdirAll(beside) },
+			func() error { return w.remove(beside) })
+	case "move out", "move out dir":
 		if err := w.remove(out); err != nil {
 			return err
 		}
 		return w.rename(x, out)
-	case "move in":
+	case "move in", "move in dir":
 		return w.rename(out, x)
 	case "out write":
 		return w.open(out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|plain, text(o.text))
-	case "link":
+	case "link", "link hidden":
+		if o.kind != "link" {
+			x, y = y, x
+			if err := w.remove(y); err != nil {
+				return err
+			}
+		}
 		return w.pair(x, y, os.Link)
 	case "link out":
 		if err := w.remove(out); err != nil {

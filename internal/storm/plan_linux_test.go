@@ -58,7 +58,7 @@ var kinds = [moods][]string{
 		"move out dir", "move in dir", "to dir", "shuffle", "shuffle"},
 	linking: {"link", "link out", "link out", "out write", "out write", "out write", "link hidden", "hidden write", "hidden write",
 		"symlink", "symlink", "symlink swap", "write through", "write through", "calm link", "move in", "grow"},
-	hiding: {"ignore", "ignore", "unignore", "ignore rename", "chmod off", "chmod back", "chmod dir", "chmod dir back", "grow", "calm chmod"},
+	hiding: {"ignore", "ignore", "unignore", "ignore rename", "chmod off", "chmod back", "chmod dir", "chmod dir back", "grow", "calm chmod", "locked dir", "locked dir"},
 }
 
 // op is one operation. It is made before anything is done, so that it depends on the seed alone; what it comes to depends on
@@ -146,6 +146,9 @@ func (p *planner) ops(n int, m mood) []op {
 			kind = "grow"
 		}
 		ops[i] = p.fill(op{kind: kind})
+		if m == moving && i < n/4 {
+			ops[i] = op{kind: "mkdir", x: path.Join(p.folder(), p.pick(folderNames...))}
+		}
 		ops[i].pause = p.pause(most)
 	}
 	return ops
@@ -160,7 +163,10 @@ func (p *planner) fill(o op) op {
 	case strings.HasSuffix(o.kind, " dir"), strings.HasSuffix(o.kind, "dir back"), o.kind == "shuffle":
 		o.x, o.y = p.folder(), p.folder()
 		if p.IntN(2) == 0 { // a neighbour, which may be in the way less often than what is above or below
-			o.y = path.Join(path.Dir(o.x), p.pick(folderNames...))
+			o.y = path.Join(path.Dir(o.x), p.pick("a", "b", "c", "d", "e"))
+		}
+		if p.IntN(2) == 0 {
+			o.x, o.y = o.y, o.x
 		}
 	case strings.Contains(o.kind, "hidden"):
 		o.y = o.x

@@ -238,6 +238,13 @@ func (w *writer) do(o op) error {
 		return w.pair(x, out, os.Link)
 	case "link in":
 		return w.pair(out, x, os.Link)
+	case "locked dir": // what is made in a directory that cannot be listed shows later
+		return first(w.mkdirAll(x),
+			func() error { return w.chmod(x, 0, true) },
+			func() error { return w.mkdirAll(x + "/b/c") },
+			func() error { return w.write(x+"/b/c/f.txt", o.text) },
+			func() error { time.Sleep(time.Duration(o.n*o.n*5) * time.Millisecond); return nil },
+			func() error { return w.chmod(x, 0o755, true) })
 	case "fifo":
 		return w.at(x, func(x string) error { return syscall.Mkfifo(x, 0o644) })
 	case "to file":

@@ -67,11 +67,14 @@ func (x *ahead) ask() (paths []string) {
 	return paths
 }
 
+// aFolder stands for a directory, whose content readers have from the index.
+var aFolder = &stat{}
+
 // noteRead takes note of how a read ended: it found s, a file in this state, or has this error. It reports false if the disk
 // has changed since, so that it may have turned back before the note was there.
 func (r *Root) noteRead(rd reading, s *stat, err error) (still bool) {
 	switch {
-	case rd.dirOnly, err == nil && s == nil: // a directory is read from the index
+	case err == nil && s == nil: // a directory
 		return true
 	case err == nil, errors.Is(err, errDenied) && s != nil && !s.readable:
 	case errors.Is(err, errAbsent), errors.Is(err, fs.ErrNotExist):
@@ -79,31 +82,54 @@ func (r *Root) noteRead(rd reading, s *stat, err error) (still bool) {
 	default:
 		return true
 	}
-	if r.holds(rd.rel, s) || !r.ahead.note(rd.rel, s) {
+	was := r.held(rd.rel)
+	if alike(was, s) || rd.dirOnly && was != aFolder || !r.ahead.note(rd.rel, s) {
 		return true
 	}
-	now, _ := r.lookEarly(rd.rel)
-	return now != unseen && alike(now, s)
+	now := r.seen(rd.rel)
+	return now == unseen || alike(now, s) || rd.dirOnly && now != aFolder
 }
 
-// holds reports whether somebody who found rel in the state s knows what the index does.
-func (r *Root) holds(rel string, s *stat) bool {
+// held is what the index has at rel: a file's state, aFolder, nil for nothing, or unseen if that is not known.
+func (r *Root) held(rel string) *stat {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	d, rest := r.tree.descend(rel)
+	if rest == "" {
+		return aFolder
+	}
 	if f := d.file(rest); f != nil {
-		was := f.stat.Load()
-		return was == nil || alike(was, s)
+		if was := f.stat.Load(); was != nil {
+			return was
+		}
+		return unseen
 	}
-	if rest == "" || d.loaded {
-		return s == nil
+	if was, known := r.early[rel]; known && !d.loaded {
+		return was
+	} else if !d.loaded {
+		return unseen
 	}
-	was, known := r.early[rel]
-	return !known || was != unseen && alike(was, s)
+	return nil
 }
 
-// alike: a reader gets the same in both states. Nothing is got of what is nil, and of what cannot be read.
+// seen is what the disk has at rel, as held says it.
+func (r *Root) seen(rel string) *stat {
+	s, isDir := r.lookEarly(rel)
+	if isDir {
+		return aFolder
+	}
+	return s
+}
+
+// alike: a reader gets the same in both states. Nothing is got of what is nil, and of what cannot be read; what is not known is
+// like everything.
 func alike(a, b *stat) bool {
+	switch {
+	case a == b, a == unseen, b == unseen:
+		return true
+	case a == aFolder, b == aFolder:
+		return false
+	}
 	none, other := a == nil || !a.readable, b == nil || !b.readable
 	return none == other && (none || a.sameContent(b))
 }
@@ -115,12 +141,18 @@ func (a *apply) correctReads() {
 		if _, wait := a.moment[rel]; wait {
 			continue
 		}
-		if _, told := a.keys[rel]; !told && !r.holds(rel, read.stat) {
-			now, _ := r.lookEarly(rel)
-			if now == unseen || !r.holds(rel, now) {
+		was := r.held(rel)
+		_, told := a.keys[rel]
+		if _, folder := a.folders[rel]; !told && !folder && !alike(was, read.stat) {
+			now := r.seen(rel)
+			if now == unseen || !alike(was, now) {
 				continue // an event of it is on the way
 			}
-			a.key(rel)
+			if now == aFolder {
+				a.folders = setOf(a.folders, rel)
+			} else {
+				a.key(rel)
+			}
 		}
 		r.ahead.settle(rel, read)
 	}

@@ -43,6 +43,26 @@ func TestReadersAreToldOfWhatTurnedBack(t *testing.T) {
 	})
 }
 
+// TestReadersOfDirectoriesAreTold: one that was away when it was read is another one now, and no event says so.
+func TestReadersOfDirectoriesAreTold(t *testing.T) {
+	for _, uri := range []string{"d", "d/"} {
+		p := serve(t, "a", "d/e/").watch()
+		p.rename("d", "x")
+		p.wantAbsent(uri)
+		p.rename("x", "d")
+		p.wantApply(dirty(attr, "d"), false, "d/")
+		p.wantApply(dirty(attr, "d"), false)
+	}
+	p := serve(t, "a", "d/").watch()
+	p.rename("d", "x")
+	p.write("d", "text")
+	p.wantText("d", "text")
+	p.wantAbsent("d/", "a/")
+	p.remove("d")
+	p.rename("x", "d")
+	p.wantApply(dirty(attr, "d", "a"), false, "d/")
+}
+
 // TestReadersAreToldOnce: what a reader found is told when it is looked at, and not again because of the reader.
 func TestReadersAreToldOnce(t *testing.T) {
 	p := serve(t, "a", "f").watch()

@@ -19,10 +19,10 @@ func (a *apply) twinsOf(f *file, s *stat, ev watcher.Evidence) {
 // write since must show in their size or time.
 func madeOf(ev watcher.Evidence) watcher.Evidence { return ev &^ watcher.Content }
 
-// writtenOf is what the evidence for a name that is not new says of the inode's other names. That it was created, which may be
-// told late, or that it was renamed, changes none of them.
+// writtenOf is what the evidence for a name that is not new says of the inode's other names. If something was created or moved
+// there, what was written before may have been another file.
 func writtenOf(ev watcher.Evidence) watcher.Evidence {
-	if ev&watcher.Written == 0 {
+	if ev&watcher.Created != 0 {
 		return madeOf(ev)
 	}
 	return ev

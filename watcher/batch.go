@@ -17,9 +17,9 @@ const (
 	// have passed without anything to the contrary. What is there now, or is not, is meant to last.
 	Settled
 
-	// Written is with Content unless all that is known is that something was created: a file that is there under other names,
-	// too, is then no other than it was.
-	Written
+	// Created is with Content if something was created at the path, or moved there. A file that has other names is no other
+	// than it was for that, and what was written to the path may have been another file.
+	Created
 )
 
 // Dirty is a path that may have changed.

@@ -144,7 +144,7 @@ func TestNetLetsEventsGoFirst(t *testing.T) {
 		l.do("write f")
 		l.idle(time.Second)
 		told := l.hush()
-		if len(told) != 2 || told[0].Dirty[0].Evidence != Content|Written || told[1].Dirty[0].Evidence != Attribute ||
+		if len(told) != 2 || told[0].Dirty[0].Evidence != Content || told[1].Dirty[0].Evidence != Attribute ||
 			l.began.Add(told[1].at).Sub(start) < eventsFirst-time.Millisecond {
 			l.Errorf("told %v", told)
 		}

@@ -46,11 +46,11 @@ func TestPumpMergesEvidence(t *testing.T) {
 		src.send("f", fsnotify.Chmod)
 		src.send("", fsnotify.Remove)
 		src.send("f", fsnotify.Write)
-		src.send("made", fsnotify.Create)
+		src.send("written", fsnotify.Write)
 		src.events <- fsnotify.Event{Name: newRoot("/elsewhere").abs("f"), Op: fsnotify.Write}
 		synctest.Wait()
 		h := p.take()
-		if len(h.dirty) != 3 || h.dirty["f"] != Content|Written|Attribute || h.dirty["made"] != Content || h.dirty[""] != Structure || h.loss != nil {
+		if len(h.dirty) != 3 || h.dirty["f"] != Content|Created|Attribute || h.dirty["written"] != Content || h.dirty[""] != Structure || h.loss != nil {
 			t.Errorf("merged into %+v", h)
 		}
 		if h := p.take(); h.paths() != 0 {
@@ -71,7 +71,7 @@ func TestPumpIsBounded(t *testing.T) {
 		h := p.take()
 		_, d := h.dirs["d"]
 		_, top := h.dirs[""]
-		if len(h.dirty) != maxPaths || len(h.dirs) != 2 || !d || !top || h.dirty["d1/f"] != Content|Written|Attribute {
+		if len(h.dirty) != maxPaths || len(h.dirs) != 2 || !d || !top || h.dirty["d1/f"] != Content|Attribute {
 			t.Errorf("%d paths, %d directories", len(h.dirty), len(h.dirs))
 		}
 

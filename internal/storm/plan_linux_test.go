@@ -38,6 +38,10 @@ const (
 	moods
 )
 
+func (m mood) String() string {
+	return [moods]string{"mixed", "still", "saving", "moving", "linking", "hiding"}[m]
+}
+
 // kinds are the operations of each mood; in all but still ones the mixed ones are among them.
 var kinds = [moods][]string{
 	mixed: {

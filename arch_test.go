@@ -24,6 +24,7 @@ const module = "github.com/mcp-fsserve/mcp-fsserve"
 var allowed = map[string][]string{
 	"internal/jsonrpc": {},
 	"internal/mcp":     {},
+	"internal/storm":   {}, // only tests
 	"watcher":          {"github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"resources":        {"watcher", "internal/mcp", "github.com/gobwas/glob", "golang.org/x/sys/unix"},
 	"listen":           {"internal/jsonrpc"},

@@ -36,6 +36,7 @@ func (r *Root) Apply(b watcher.Batch) (Change, watcher.Reply) {
 	a.followTwins()
 	a.followLinks()
 	a.commit()
+	a.correctReads()
 	a.ignoreFiles()
 	return a.change(), a.reply()
 }
@@ -268,6 +269,6 @@ func (a *apply) hidden(rel string, h *hint) {
 		a.postpone(rel, h, err)
 	}
 	if k == regular {
-		a.twinsOf(nil, newStat(fi, a.root.who), h.evidence)
+		a.twinsOf(nil, newStat(fi, a.root.who), writtenOf(h.evidence))
 	}
 }

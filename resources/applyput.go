@@ -76,7 +76,7 @@ func (a *apply) observe(f *file, rel string, s *stat, h *hint) {
 			s.sniffed.Store(old.sniffed.Load())
 		}
 	}
-	ev := h.evidence
+	ev := writtenOf(h.evidence)
 	if was := f.stat.Swap(s); was != nil && (was.link || !was.sameFile(s)) {
 		a.leave(f, was)
 		ev = madeOf(ev)

@@ -19,6 +19,15 @@ func (a *apply) twinsOf(f *file, s *stat, ev watcher.Evidence) {
 // write since must show in their size or time.
 func madeOf(ev watcher.Evidence) watcher.Evidence { return ev &^ watcher.Content }
 
+// writtenOf is what the evidence for a name that is not new says of the inode's other names. If something was created or moved
+// there, what was written before may have been another file.
+func writtenOf(ev watcher.Evidence) watcher.Evidence {
+	if ev&watcher.Created != 0 {
+		return madeOf(ev)
+	}
+	return ev
+}
+
 // searchTwins notes the names of inodes that had one name when their state was taken, and have others now. The whole index is
 // gone through, in memory, but only once a batch, and once for an inode that has names elsewhere.
 func (a *apply) searchTwins(changed []twin) {

@@ -16,6 +16,7 @@ type Catalogue struct {
 	labels   []string // of the names of resources: "NAME/" where there are several roots
 	pageSize int
 	update   func(ctx context.Context)
+	asked    func()
 }
 
 // CatalogueOptions configure a Catalogue. A nil *CatalogueOptions is the default.
@@ -26,6 +27,10 @@ type CatalogueOptions struct {
 	// goroutine, before anything is answered from the index: pages, directories, completions, and that nothing is there.
 	// Nil: the answers are what Apply was told so far.
 	Update func(ctx context.Context)
+
+	// Asked is told when somebody reads, or takes a baseline to listen, so that what is on disk matters now. It is called from
+	// any goroutine and returns at once. Nil: nobody is told.
+	Asked func()
 }
 
 // NewCatalogue returns the catalogue of the given roots, which are listed in that order.
@@ -33,12 +38,15 @@ func NewCatalogue(opts *CatalogueOptions, roots ...*Root) *Catalogue {
 	if opts == nil {
 		opts = &CatalogueOptions{}
 	}
-	c := &Catalogue{roots: roots, pageSize: opts.PageSize, update: opts.Update}
+	c := &Catalogue{roots: roots, pageSize: opts.PageSize, update: opts.Update, asked: opts.Asked}
 	if c.pageSize <= 0 {
 		c.pageSize = 250
 	}
 	if c.update == nil {
 		c.update = func(context.Context) {}
+	}
+	if c.asked == nil {
+		c.asked = func() {}
 	}
 	for _, r := range roots {
 		c.prefixes = append(c.prefixes, r.base.prefix)
@@ -101,6 +109,7 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 // *mcp.TooLargeError, *mcp.ReadError, that of ctx or of reserve, which is asked, unless it is nil, before more than 64 KiB
 // are read. Files are read from the disk; the index is brought up to date first if uri names anything else.
 func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
+	c.asked()
 	out, err := c.readAny(ctx, uri, reserve, false)
 	var absent *mcp.NotFoundError
 	if errors.Is(err, errStale) || errors.As(err, &absent) {
@@ -175,6 +184,7 @@ func (c *Catalogue) Resolve(uri string) (keys []string, err error) {
 // Baseline takes the state of the files that keys name, and of all below the directories that they name, where it is not
 // known yet. A later Apply compares with it.
 func (c *Catalogue) Baseline(ctx context.Context, keys []string) {
+	c.asked()
 	for _, key := range keys {
 		for _, r := range c.roots {
 			if rel, ok := r.base.relOf(key); ok && ctx.Err() == nil {

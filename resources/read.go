@@ -68,16 +68,17 @@ var errDenied = errors.New("denied")
 // errUnknown: whether the file is visible cannot be told now, for want of descriptors for instance.
 var errUnknown = errors.New("the rules for it cannot be read now, ask again")
 
-// readPath reads again if what it found was replaced before it was open, and with more memory until what it comes upon fits:
-// a file may grow while its reader waits, and nothing is held open by those who do.
+// readPath reads again if what it found was replaced before it was open, or is another thing than the index holds and has gone,
+// and with more memory until what it comes upon fits: a file may grow while its reader waits, and nothing is held open by those
+// who do.
 func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve, updated bool) (mcp.Contents, error) {
 	room := r.maxSize
 	if reserve != nil {
 		room = min(room, mcp.SmallRead)
 	}
 	for moved := 0; ; {
-		out, err := r.readWithin(ctx, uri, rd, room, updated)
-		if moved++; errors.Is(err, errMoved) && moved < looks {
+		out, found, err := r.readWithin(ctx, uri, rd, room, updated)
+		if moved++; moved < looks && (errors.Is(err, errMoved) || !r.noteRead(rd, found, err)) {
 			continue
 		}
 		more, ok := err.(needsRoom)
@@ -91,37 +92,41 @@ func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Res
 	}
 }
 
-// readWithin reads what takes room bytes at most, which are no more than maxSize. The error is needsRoom if it takes more.
-func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64, updated bool) (out mcp.Contents, err error) {
+// readWithin reads what takes room bytes at most, which are no more than maxSize. The error is needsRoom if it takes more. found
+// is the file that is there, nil if it is none.
+func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64, updated bool) (out mcp.Contents, found *stat, err error) {
 	if rd.rel == "" {
-		return r.readDirectory(ctx, uri, "", room, updated)
+		out, err = r.readDirectory(ctx, uri, "", room, updated)
+		return out, nil, err
 	}
 	where, err := r.seek(rd)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	defer where.close()
 	if where.info.IsDir() {
-		return r.readDirectory(ctx, uri, rd.rel, room, updated)
+		out, err = r.readDirectory(ctx, uri, rd.rel, room, updated)
+		return out, nil, err
 	}
 	f, info, err := where.open()
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			err = errDenied
 		}
-		return out, err
+		return out, newStat(where.info, r.who), err
 	}
 	defer f.Close()
+	found = newStat(info, r.who)
 	data, err := r.readWhole(ctx, uri, f, info, room)
 	if err != nil {
-		return out, err
+		return out, found, err
 	}
 	_, name := split(rd.rel)
 	out = mcp.Contents{URI: uri, MIMEType: typeByName(name), Data: data, Text: utf8.Valid(data)}
 	if out.MIMEType == "" {
 		out.MIMEType = sniffable[sniff(data[:min(len(data), sniffLen)])]
 	}
-	return out, nil
+	return out, found, nil
 }
 
 // seek finds what a reading names, if that is served. The caller closes the spot, even after an error.

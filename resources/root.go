@@ -73,6 +73,7 @@ type Root struct {
 	waiting atomic.Int32  // how many wait for progress
 	ways    atomic.Uint64 // counts changes of where links lead, and of which directories are visible
 	twins   twins         // which files share an inode
+	ahead   ahead         // what readers know and the index does not
 }
 
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,

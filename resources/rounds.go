@@ -47,7 +47,7 @@ func (p *Rounds) Look(ctx context.Context, most int) (changed []string, looked i
 		return nil, 0
 	}
 	beneath := most / 10
-	p.changed, p.left = nil, most-beneath
+	p.changed, p.left = p.root.ahead.ask(), most-beneath
 	if p.at == 0 && p.linked >= len(p.links) {
 		p.at, p.linked = -1, 0
 		p.links = p.root.unheardLinks(p.links, &p.ways)

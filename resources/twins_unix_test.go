@@ -51,6 +51,25 @@ func TestHardLinkThatIsNotServed(t *testing.T) {
 	p.wantApply(dirty(cont, ".f"), false, "f")
 }
 
+// TestMakingAHardLinkIsNoChange of the file, whenever and under whatever name it is told. A write is, even if it shows nowhere.
+func TestMakingAHardLinkIsNoChange(t *testing.T) {
+	const made = cont | watcher.Created
+	p := serve(t, "f", ".f").watch()
+	p.cat.Baseline(t.Context(), []string{"test://f"})
+	p.must(os.Link(p.at("f"), p.at(".g")))
+	p.wantApply(dirty(made, ".g"), false)
+	p.must(os.Link(p.at("f"), p.at("g")))
+	p.wantApply(rescan(""), true, "g") // whose event is late
+	p.wantApply(dirty(made, "g"), false, "g")
+	p.write(".f", "another file")
+	p.must(os.Rename(p.at(".g"), p.at(".f")))
+	p.wantApply(dirty(made, ".f"), false)
+	p.wantApply(dirty(cont, ".f"), false, "f", "g")
+	p.wantApply(dirty(cont, "g"), false, "f", "g")
+	p.write(".f", "longer than it was")
+	p.wantApply(dirty(made, ".f"), false, "f", "g")
+}
+
 // TestInodeThatBecomesServed: the index is not searched at each write to a file without a name in it; but a name that it
 // gets later is found, even if it is the only one then.
 func TestInodeThatBecomesServed(t *testing.T) {

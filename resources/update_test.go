@@ -9,6 +9,19 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/watcher"
 )
 
+// TestWhoReadsOrListensIsKnown, so that what may be slow to find changes makes haste.
+func TestWhoReadsOrListensIsKnown(t *testing.T) {
+	p := serve(t, "f").load()
+	asked := 0
+	p.cat = NewCatalogue(&CatalogueOptions{Asked: func() { asked++ }}, p.Root)
+	if _, err := p.cat.Read(t.Context(), "test://f", nil); err != nil || asked != 1 {
+		t.Errorf("asked %d times by a read, %v", asked, err)
+	}
+	if p.cat.Baseline(t.Context(), []string{"test://f"}); asked != 2 {
+		t.Errorf("asked %d times by a baseline", asked-1)
+	}
+}
+
 // TestAnswersFromTheIndexAreUpToDate: before each, what happened on disk is applied; before the content of a file it need not
 // be.
 func TestAnswersFromTheIndexAreUpToDate(t *testing.T) {

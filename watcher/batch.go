@@ -20,6 +20,10 @@ const (
 	// Names is of a directory that is polled: names in it may have come, gone, or both, and what is new is to be looked at with
 	// all that is beneath. Beneath the directories that were known, nothing follows.
 	Names
+
+	// Created is with Content if something was created at the path, or moved there. A file that has other names is no other
+	// than it was for that, and what was written to the path may have been another file.
+	Created
 )
 
 // Dirty is a path that may have changed.

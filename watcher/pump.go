@@ -99,6 +99,9 @@ func evidence(op fsnotify.Op) (e Evidence) {
 	if op&(fsnotify.Create|fsnotify.Write) != 0 {
 		e |= Content
 	}
+	if op.Has(fsnotify.Create) {
+		e |= Created
+	}
 	if op&(fsnotify.Remove|fsnotify.Rename) != 0 {
 		e |= Structure
 	}

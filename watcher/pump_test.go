@@ -46,10 +46,11 @@ func TestPumpMergesEvidence(t *testing.T) {
 		src.send("f", fsnotify.Chmod)
 		src.send("", fsnotify.Remove)
 		src.send("f", fsnotify.Write)
+		src.send("written", fsnotify.Write)
 		src.events <- fsnotify.Event{Name: newRoot("/elsewhere").abs("f"), Op: fsnotify.Write}
 		synctest.Wait()
 		h := p.take()
-		if len(h.dirty) != 2 || h.dirty["f"] != Content|Attribute || h.dirty[""] != Structure || h.loss != nil {
+		if len(h.dirty) != 3 || h.dirty["f"] != Content|Created|Attribute || h.dirty["written"] != Content || h.dirty[""] != Structure || h.loss != nil {
 			t.Errorf("merged into %+v", h)
 		}
 		if h := p.take(); h.paths() != 0 {

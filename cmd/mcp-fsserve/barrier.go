@@ -27,6 +27,13 @@ func (b *barrier) add(w *watcher.Watcher) (scanned func()) {
 	return func() { added.scanned.Store(true) }
 }
 
+// asked has watchers that are slow to find changes make haste.
+func (b *barrier) asked() {
+	for _, w := range b.watchers {
+		w.Wake()
+	}
+}
+
 // update returns when all that happened before is applied, or after a second.
 func (b *barrier) update(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, syncWithin)

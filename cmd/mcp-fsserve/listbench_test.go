@@ -42,11 +42,11 @@ func BenchmarkList(b *testing.B) {
 	})
 	<-first
 	for _, of := range []struct {
-		name   string
-		update func(context.Context)
-	}{{"known", nil}, {"up to date", watchers.update}} {
+		name     string
+		watchers *barrier
+	}{{"known", nil}, {"up to date", &watchers}} {
 		b.Run(of.name, func(b *testing.B) {
-			cat := cfg.catalogue(roots, of.update)
+			cat := cfg.catalogue(roots, of.watchers)
 			var took []time.Duration
 			for b.Loop() {
 				start := time.Now()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -105,9 +104,13 @@ func (cfg *config) warn(roots []*resources.Root, log *slog.Logger) {
 	cfg.warnGlobs(roots, log)
 }
 
-// catalogue is the one that clients see. update may be nil.
-func (cfg *config) catalogue(roots []*resources.Root, update func(context.Context)) *resources.Catalogue {
-	return resources.NewCatalogue(&resources.CatalogueOptions{PageSize: cfg.pageSize, Update: update}, roots...)
+// catalogue is the one that clients see. Without b it tells what is known.
+func (cfg *config) catalogue(roots []*resources.Root, b *barrier) *resources.Catalogue {
+	opts := &resources.CatalogueOptions{PageSize: cfg.pageSize}
+	if b != nil {
+		opts.Update, opts.Asked = b.update, b.asked
+	}
+	return resources.NewCatalogue(opts, roots...)
 }
 
 // check reports why the directories cannot be served, nil when they can.

@@ -39,7 +39,7 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	hub := listen.NewHub(&listen.Options{MaxStreams: cfg.maxListens, ChangedMeta: changedMeta})
 	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
 	var watchers barrier
-	server := transport.NewServer(cfg.catalogue(roots, watchers.update), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
+	server := transport.NewServer(cfg.catalogue(roots, &watchers), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: requests in flight still need it
 	var rooms sync.WaitGroup

@@ -374,6 +374,7 @@ func (s *storm) round(i int) {
 	}
 	s.view = r.after
 	s.past = append(slices.DeleteFunc(s.past, func(p *round) bool { return time.Since(p.end) > s.promise }), r)
+	s.host.mu.Lock()
 	for _, l := range s.host.listens {
 		for _, sub := range l.subs {
 			s.told += sub.told
@@ -382,6 +383,7 @@ func (s *storm) round(i int) {
 			}
 		}
 	}
+	s.host.mu.Unlock()
 	s.rounds++
 	s.deeds += len(r.deeds)
 	for _, d := range r.deeds {

@@ -15,8 +15,8 @@
 //     path or lies at or below a Rescan directory of a batch emitted after the change. Not covered, because no event tells
 //     of them: writes through a memory map or through a hard link outside the tree.
 //   - Slow net. What no event tells of is found by Options.Look, in rounds of at most 10,000 files about every 1.25 s, or 0.4 s
-//     while directories are polled. While
-//     there is nothing to look at it is asked with each check of the root, and no other timer runs.
+//     while directories are polled. While there is nothing to look at it is asked with each check of the root, and no other
+//     timer runs.
 //   - Sweep. Every watched directory is looked at about every 20 s, at no more than 1 % of a processor, so that the time is
 //     longer beyond 50,000 of them. What lies where another directory is now, or where names came or went of which no event
 //     told, is in Rescan.
@@ -41,8 +41,9 @@
 //   - Polling. Directories for which the system grants no watch are polled, and watched natively when it does, which is tried
 //     every 20 s; all are with Options.Poll and where there is no native source. On file systems that can be changed from
 //     elsewhere they are polled besides. Each reason is logged once, with the cure, and once when it is over. A change is found
-//     within 5 s; if nothing was found and nobody called [Watcher.Wake] for a while, within 30 s; where something changed in
-//     the last 10 s, within 0.5 s, in at most 64 directories. A pass that takes longer rests as long as it works.
+//     within 5 s; if nothing was found, no directory came to be polled, and nobody called [Watcher.Wake] or [Watcher.Sync] for
+//     a while, within 30 s; where something changed in the last 10 s, within 0.5 s, in at most 64 directories. A pass that takes
+//     longer rests as long as it works.
 //   - Looks. What a look finds is Dirty as an event makes it, but with [Attribute] evidence, since who looked meanwhile knows of
 //     it. What was written within a tick of the file system's clock before a look, mostly 4 ms, is named again with [Content]
 //     when the tick is over. A change that is undone before the next look is not found. A directory whose names may have come
@@ -53,7 +54,9 @@
 //   - Barrier. [Watcher.Sync] returns when all that happened before it was called has been emitted and answered, second looks
 //     included. On Linux a mark in the queue of events says that the earlier ones have been read; where none can be had the time of
 //     a window stands for it. A window that is waited for closes at once, unless it is part of a burst. What happens later
-//     holds up no Sync for longer than 100 ms.
+//     holds up no Sync for longer than 100 ms. Of directories that are polled it tells which names came and went, by a look at
+//     each, and which files changed as far as 30 ms go. Those looks rest four times as long as they took; a Sync whose ctx
+//     ends before they begin does without.
 //   - Voice. The log gets one line when a condition begins that the user should know of, and one when it is over.
 //   - Blocking. emit is called from the goroutine of [Watcher.Run] only. While it works events are merged into a set that is
 //     bounded: beyond the bounds parents are recorded instead of paths, then the whole tree.

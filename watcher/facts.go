@@ -64,12 +64,13 @@ const (
 	coarseTick  = 2 * time.Second // where times are whole seconds
 )
 
-// racy reports whether what was looked at now may yet change within the tick of its last change. Then nobody can tell by a look.
-func (f facts) racy(now time.Time) bool {
+// racy reports whether what was looked at then, or later, may have changed once more within the tick of its last change. Then
+// nobody can tell by a look. A look may take longer than a tick.
+func (f facts) racy(then time.Time) bool {
 	changed := time.Unix(0, cmp.Or(f.ctime, f.mtime)) // anybody may set the other time
 	within := tick
 	if changed.Nanosecond() == 0 {
 		within = coarseTick
 	}
-	return now.Sub(changed).Abs() < within
+	return then.Sub(changed).Abs() < within
 }

@@ -14,12 +14,32 @@ func factsAt(f *os.File, name string, at age) (facts, error) {
 	if at == fresh {
 		flags |= unix.AT_STATX_FORCE_SYNC
 	}
-	var st unix.Statx_t
-	err := unix.Statx(int(f.Fd()), name, flags, unix.STATX_BASIC_STATS, &st)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // some sandboxes do not know of the call
+	is, err := statx(int(f.Fd()), name, flags)
+	if unknown(err) {
 		return oldFactsAt(f, name)
 	}
-	if err != nil {
+	return is, err
+}
+
+// factsOf looks at a directory by its path, as it is now.
+func factsOf(path string, follow bool) (facts, error) {
+	flags := unix.AT_STATX_FORCE_SYNC
+	if !follow {
+		flags |= unix.AT_SYMLINK_NOFOLLOW
+	}
+	is, err := statx(unix.AT_FDCWD, path, flags)
+	if unknown(err) {
+		return oldFactsOf(path, follow)
+	}
+	return is, err
+}
+
+// unknown reports whether the call is one that the kernel, or a sandbox, does not know of.
+func unknown(err error) bool { return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) }
+
+func statx(dir int, name string, flags int) (facts, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS, &st); err != nil {
 		return facts{}, err
 	}
 	return facts{

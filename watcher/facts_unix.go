@@ -19,8 +19,7 @@ func oldFactsAt(f *os.File, name string) (facts, error) {
 	return factsIn(&st), err
 }
 
-// factsOf looks at a directory by its path.
-func factsOf(path string, follow bool) (facts, error) {
+func oldFactsOf(path string, follow bool) (facts, error) {
 	look := unix.Lstat
 	if follow {
 		look = unix.Stat

@@ -12,7 +12,7 @@ func factsAt(f *os.File, name string, _ age) (facts, error) {
 	return factsOf(filepath.Join(f.Name(), name), false)
 }
 
-// factsOf looks at a path.
+// factsOf looks at a path, as it is now.
 func factsOf(path string, follow bool) (facts, error) {
 	look := os.Lstat
 	if follow {

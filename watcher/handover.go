@@ -35,11 +35,14 @@ func (w *watches) handOver() {
 	if w.native == nil && w.open != nil {
 		w.start()
 	}
-	if len(h.left) == 0 {
+	if len(h.left) == 0 && len(w.short) > 0 && w.native != nil {
 		w.full = false
-		h.left = slices.SortedFunc(maps.Keys(w.short), func(a, b string) int {
-			return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
-		})
+		left := slices.Collect(maps.Keys(w.short))
+		w.handOne(slices.MinFunc(left, byDepth))
+		if !w.full { // mostly it is, and to sort 100,000 paths for nothing would hold up events for 0.1 s
+			slices.SortFunc(left, byDepth)
+			h.left = left
+		}
 	}
 	for n := 0; len(h.left) > 0 && w.native != nil && !w.full && n < handoverMost; n++ {
 		w.handOne(h.left[0])
@@ -56,10 +59,18 @@ func (w *watches) handOver() {
 	}
 }
 
-// handOne leaves a directory with the poller when there is any error: if the directory has gone, the poller tells.
+func byDepth(a, b string) int {
+	return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
+}
+
+// handOne leaves a directory with the poller when there is any error: if the directory has gone, the poller tells. One that can
+// be changed from elsewhere is polled besides.
 func (w *watches) handOne(path string) {
-	if _, still := w.short[path]; still && w.addNative(w.root.abs(path)) == nil {
-		delete(w.short, path)
+	if _, still := w.short[path]; !still || w.addNative(w.root.abs(path)) != nil {
+		return
+	}
+	delete(w.short, path)
+	if w.remote[path] == "" {
 		w.poller.retire(path)
 	}
 }

@@ -23,10 +23,10 @@ func (n *notices) noSource(err error) {
 	}
 }
 
-func (n *notices) limit(err error, first string, watched int) {
+func (n *notices) limit(err error, first string, watched func() []string) {
 	if !n.short {
 		n.short = true
-		n.voice.begins(watchesFail, err, "first", first, "watched", watched)
+		n.voice.begins(watchesFail, err, "first", first, "watched", len(watched()))
 	}
 }
 

@@ -17,7 +17,7 @@ type poller struct {
 	mu      sync.Mutex // guards what follows
 	dirs    map[string]*polled
 	recent  recent
-	asked   bool // somebody wants to know, since the last turn
+	asked   bool // there is a reason to have the next pass soon
 	probes  probes
 	failed  bool           // a look failed in this pass
 	trouble map[error]bool // conditions that were logged and are not over
@@ -39,9 +39,10 @@ type polled struct {
 	removed   atomic.Bool
 	last      atomic.Bool // the look that begins next is the last one
 
-	mu    sync.Mutex // guards what follows, and is held during a look
-	self  signature
-	names snapshot
+	// What follows is for the goroutine that looks, once the directory is added.
+	self    signature
+	names   snapshot
+	stirred bool // names may have come and gone since a look last went well
 }
 
 // add has the directory at path, which is open as f, looked at. What is changed in it later will be told of.
@@ -60,6 +61,7 @@ func (p *poller) add(path, abs string, f folder) error {
 	if racy {
 		p.recent.note(d)
 	}
+	p.asked = true // what is new is about to change
 	p.rouse()
 	return nil
 }

@@ -11,11 +11,12 @@ import (
 
 // fill takes the snapshot of a directory that is open as f. What the kernel knows will do: nobody else has asked the server.
 func (d *polled) fill(f folder) (racy bool, err error) {
+	then := time.Now()
 	self, err := f.facts("", cached)
 	if err != nil {
 		return false, err
 	}
-	if d.self = self.signature(); self.racy(time.Now()) {
+	if d.self = self.signature(); self.racy(then) {
 		d.self |= racyBit
 		racy = true
 	}
@@ -24,12 +25,13 @@ func (d *polled) fill(f folder) (racy bool, err error) {
 		return false, err
 	}
 	for _, name := range names {
+		then := time.Now()
 		is, err := f.facts(name, cached)
 		switch sig := is.signature(); {
 		case gone(err):
 		case err != nil:
 			d.names.add(name, 0) // other than it will turn out to be
-		case is.racy(time.Now()):
+		case is.racy(then):
 			d.names.add(name, sig|racyBit)
 			racy = true
 		default:
@@ -42,17 +44,18 @@ func (d *polled) fill(f folder) (racy bool, err error) {
 
 // look compares a directory with its snapshot, tells the pump, and reports whether it should be looked at again soon.
 func (p *poller) look(d *polled) (again bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.removed.Load() {
 		return false
 	}
 	last := d.last.Load()
 	c := &comparison{poller: p, polled: d}
-	if err := c.run(); err != nil {
+	switch err := c.run(); {
+	case err != nil:
 		p.fail(d, err)
-	} else if last {
+	case last:
 		p.drop(d)
+	default:
+		d.stirred = false
 	}
 	return c.again
 }
@@ -61,8 +64,7 @@ func (p *poller) look(d *polled) (again bool) {
 type comparison struct {
 	*poller
 	*polled
-	again   bool
-	stirred bool // names in the directory may have come and gone since the last look
+	again bool
 }
 
 func (c *comparison) run() error {
@@ -72,7 +74,7 @@ func (c *comparison) run() error {
 		return nil
 	}
 	if err != nil {
-		c.attributes(c.disk.facts(c.abs, c.path == ""))
+		_ = c.attributes(func() (facts, error) { return c.disk.facts(c.abs, c.path == "") })
 		return err
 	}
 	defer f.Close()
@@ -80,7 +82,9 @@ func (c *comparison) run() error {
 		c.tell("", Structure)
 		return nil
 	}
-	c.attributes(f.facts("", fresh))
+	if err := c.attributes(func() (facts, error) { return f.facts("", fresh) }); err != nil {
+		return err
+	}
 	names, err := sortedNames(f)
 	if err != nil {
 		return err
@@ -95,19 +99,23 @@ func sortedNames(f folder) ([]string, error) {
 }
 
 // attributes compares what the directory says of itself.
-func (c *comparison) attributes(now facts, err error) {
+func (c *comparison) attributes(look func() (facts, error)) error {
+	then := time.Now()
+	now, err := look()
 	if err != nil {
-		return
+		return err
 	}
 	sig := now.signature()
-	if c.stirred = sig != c.self; c.stirred {
+	if sig != c.self {
+		c.stirred = true
 		c.tell("", Attribute|Names)
 	}
-	if now.racy(time.Now()) {
+	if now.racy(then) {
 		sig |= racyBit
 		c.again = true
 	}
 	c.self = sig
+	return nil
 }
 
 // tell names name, or with "" the directory.
@@ -126,10 +134,11 @@ func (c *comparison) compare(f folder, names []string) (failed error) {
 		c.again = c.again || sig&racyBit != 0
 	}
 	seen := func(name string, was signature, known bool) {
+		then := time.Now()
 		is, err := f.facts(name, fresh)
 		switch {
 		case err == nil:
-			keep(name, c.judge(name, was, known, is))
+			keep(name, c.judge(name, was, known, is.racy(then), is))
 		case gone(err):
 			if known {
 				c.tell(name, Structure)
@@ -163,9 +172,8 @@ func (c *comparison) compare(f folder, names []string) (failed error) {
 }
 
 // judge tells what is to be said of a name with these facts, and returns the signature to keep.
-func (c *comparison) judge(name string, was signature, known bool, is facts) signature {
+func (c *comparison) judge(name string, was signature, known, racy bool, is facts) signature {
 	sig := is.signature()
-	racy := is.racy(time.Now())
 	switch {
 	case !known:
 		c.tell(name, Attribute)

@@ -1,8 +1,10 @@
 package watcher
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -233,5 +235,173 @@ func TestRacy(t *testing.T) {
 		if got := f.racy(now); got != c.want {
 			t.Errorf("modified at %v, changed at %v: %v", c.mtime, c.ctime, got)
 		}
+	}
+}
+
+// What cannot be looked at is no trouble any more when it need not be.
+func TestLooksThatNobodyNeeds(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) {
+		l.do("mkdir a")
+		l.maxWatches = 1
+	}, func(l *lab) {
+		l.logs("watch limit reached")
+		l.idle(time.Second)
+		l.fail(nil, syscall.EIO, 1)
+		l.idle(time.Minute)
+		l.logs("watch limit reached", syscall.EIO.Error())
+		l.do("write a/f")
+		l.poller.probe(l.Context()) // it is among the recent ones, and fails again, when it goes
+		l.do("rmr a")
+		l.idle(time.Minute)
+		l.polls(0)
+		if l.logged(string(lookWorks)) != 1 {
+			l.Errorf("logged\n%s", &l.log)
+		}
+	})
+}
+
+// Names that came and went are remembered until a look goes well.
+func TestLookThatFailsForgetsNothing(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.do("mkdir a; mkdir a/b; write a/b/f; mkdir c")
+	}, func(l *lab) {
+		l.idle(time.Minute)
+		l.do("mv a/b c/b; mv c/b a/b")
+		l.fail(nil, syscall.EMFILE, 0)
+		l.poller.probe(l.Context())
+		l.fail(nil, nil, 0)
+		l.hush()
+		start := time.Now()
+		l.poller.probe(l.Context())
+		l.idle(10 * time.Millisecond)
+		if told := l.since(start); !strings.Contains(told, "a/b:structure") {
+			l.Errorf("told\n%s", told)
+		}
+		l.idle(time.Minute)
+		l.consistent()
+	})
+}
+
+// lateDisk takes longer than a tick to answer what it has found at one path.
+type lateDisk struct {
+	disk
+	late *atomic.Value
+}
+
+type lateFolder struct {
+	folder
+	path string
+	late *atomic.Value
+}
+
+func (d lateDisk) open(path string, follow bool) (folder, error) {
+	f, err := d.disk.open(path, follow)
+	if err != nil {
+		return nil, err
+	}
+	return lateFolder{f, path, d.late}, nil
+}
+
+func (f lateFolder) facts(name string, at age) (facts, error) {
+	is, err := f.folder.facts(name, at)
+	if filepath.Join(f.path, name) == f.late.Load() {
+		time.Sleep(2 * tick)
+	}
+	return is, err
+}
+
+// A second write in the same tick is told of though that was over when the answer came.
+func TestRacyWritesAndLateAnswers(t *testing.T) {
+	var late atomic.Value
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.deaf = true
+		l.wrap = func(inner disk) disk { return lateDisk{inner, &late} }
+		l.do("write f; mkdir a")
+	}, func(l *lab) {
+		l.setTick(tick)
+		l.idle(time.Minute)
+		for name, script := range map[string]string{"f": "write f", "a": "write a/x; rm a/x"} {
+			time.Sleep(time.Until(time.Now().Truncate(tick).Add(tick)))
+			late.Store(l.at(name))
+			l.do(script)
+			go l.poller.probe(l.Context())
+			synctest.Wait() // the look has found the first
+			time.Sleep(tick / 2)
+			l.do(script)
+			l.idle(3 * tick)
+			late.Store("")
+			l.hush()
+			l.idle(time.Minute)
+			again := 0
+			for _, b := range l.hush() {
+				for _, d := range b.Dirty {
+					if d.Path == name && d.Evidence&(Content|Names) != 0 {
+						again++
+					}
+				}
+			}
+			if again == 0 {
+				l.Errorf("%s is not told again", name)
+			}
+		}
+	})
+}
+
+// The last look at a directory ends nothing of what has begun anew meanwhile.
+func TestPolledAnew(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) { l.do("mkdir a; write a/f") }, func(l *lab) {
+		l.idle(time.Minute)
+		l.do("write a/f")
+		l.poller.probe(l.Context()) // it is among the recent ones
+		l.poller.retire("a")
+		f, err := l.model.open(l.at("a"), false)
+		l.must(err)
+		l.must(l.poller.add("a", l.at("a"), f))
+		l.must(f.Close())
+		l.idle(time.Minute)
+		l.polls(2)
+		l.do("write a/f")
+		l.found()
+	})
+}
+
+// What cannot be looked at for a while is taken to be as it was.
+func TestUnsearchableIsAsItWas(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) { l.do("mkdir a; write a/f; write a/g") }, func(l *lab) {
+		l.idle(time.Minute)
+		l.do("chmod 2 a")
+		l.poller.probe(l.Context())
+		l.idle(time.Second)
+		l.hush()
+		start := time.Now()
+		l.do("chmod 0 a; write a/f")
+		l.poller.probe(l.Context())
+		l.idle(10 * time.Millisecond)
+		l.toldSince(start, "2ms a:attribute|names a/f:attribute rescan a")
+		l.consistent()
+	})
+}
+
+// The same of what is written while a directory is added.
+func TestRacySnapshotAndLateAnswers(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"f": {"write f", "f:content"},
+		"":  {"write x; rm x", ".:attribute|names"},
+	} {
+		var late atomic.Value
+		bubble(t, Options{Poll: true}, func(l *lab) {
+			l.deaf = true
+			l.wrap = func(inner disk) disk { return lateDisk{inner, &late} }
+			l.setTick(tick)
+			time.Sleep(time.Until(time.Now().Truncate(tick).Add(tick)))
+			l.do("write f")
+			late.Store(l.at(name))
+		}, func(l *lab) {
+			l.do(c.script)
+			l.idle(time.Second)
+			if told := l.since(l.began); !strings.Contains(told, c.want) {
+				l.Errorf("%s: told %q", c.script, told)
+			}
+		})
 	}
 }

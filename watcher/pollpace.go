@@ -7,7 +7,7 @@ import (
 
 const (
 	passEvery = 4 * time.Second  // between the beginnings of two passes over all directories, so that one takes 5 s at most
-	passIdle  = 30 * time.Second // up to which that is doubled while nothing changes and nobody asks
+	passIdle  = 28 * time.Second // up to which that is doubled while nothing changes and nobody asks, so that one takes 30 s at most
 	sliceMost = 10 * time.Millisecond
 
 	recentEvery = 400 * time.Millisecond // between looks at directories that changed lately, and no less than recentRest times their duration
@@ -76,7 +76,8 @@ type pass struct {
 
 // run looks at what is added until ctx ends.
 func (p *poller) run(ctx context.Context) {
-	s := pass{every: passEvery, resume: time.Now().Add(jitter(passEvery))}
+	s := pass{every: passEvery, began: time.Now()}
+	s.resume = s.began.Add(jitter(passEvery))
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	defer p.endProbes()
@@ -98,18 +99,18 @@ func (p *poller) run(ctx context.Context) {
 	}
 }
 
-// next is when there is something to do, zero when nothing is polled.
+// next is when there is something to do, zero when nothing is polled. What was begun comes to its end all the same.
 func (p *poller) next(s *pass) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.dirs) == 0 {
-		return time.Time{}
+	if len(p.dirs) == 0 && !s.running && len(p.trouble) == 0 {
+		return p.probes.due()
 	}
 	if p.asked && !s.running {
 		s.every = passEvery
 		s.resume = earliest(s.resume, s.began.Add(jitter(s.every)))
 	}
-	return earliest(p.recent.next, s.resume)
+	return earliest(p.probes.due(), p.recent.next, s.resume)
 }
 
 func (p *poller) lookAtRecent(ctx context.Context) {
@@ -125,8 +126,8 @@ func (p *poller) lookAtRecent(ctx context.Context) {
 		return
 	}
 	for _, d := range dirs {
-		if ctx.Err() == nil && p.look(d) {
-			p.soon(d)
+		if ctx.Err() == nil {
+			p.visit(d)
 		}
 	}
 	p.mu.Lock()
@@ -134,13 +135,15 @@ func (p *poller) lookAtRecent(ctx context.Context) {
 	p.recent.rest(time.Since(start))
 }
 
-// soon has d looked at again among the recent ones.
-func (p *poller) soon(d *polled) {
+// visit looks at d, and has it looked at again among the recent ones if there is a reason, which it reports.
+func (p *poller) visit(d *polled) (again bool) {
+	again = p.look(d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dirs[d.path] == d {
+	if again && p.dirs[d.path] == d {
 		p.recent.note(d)
 	}
+	return again
 }
 
 // goOn does a slice of the pass, or begins one, when it is time.
@@ -155,10 +158,7 @@ func (p *poller) goOn(ctx context.Context, s *pass) {
 	for len(s.left) > 0 && time.Since(now) < sliceMost && ctx.Err() == nil {
 		d := s.left[0]
 		s.left = s.left[1:]
-		if p.look(d) {
-			s.again = true
-			p.soon(d)
-		}
+		s.again = p.visit(d) || s.again
 	}
 	if len(s.left) > 0 {
 		s.resume = time.Now().Add(time.Since(now))

@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,4 +81,103 @@ func TestSyncLeavesADiskThatHangs(t *testing.T) {
 	if err := w.Sync(t.Context()); !errors.Is(err, errNotRunning) {
 		t.Errorf("Sync returned %v though Run has ended", err)
 	}
+}
+
+// TestSyncAfterSync: what happens right after a probe is not missed, however long that one took.
+func TestSyncAfterSync(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		l.do("mkdir a; mkdir b")
+	}, func(l *lab) {
+		l.idle(5 * time.Minute)
+		d.slow(func(string) time.Duration { return 10 * time.Millisecond })
+		for i := range 10 {
+			l.must(l.Sync(l.Context()))
+			l.do(fmt.Sprintf("write a/f%d", i))
+			l.must(l.Sync(l.Context()))
+			l.consistent()
+		}
+	})
+}
+
+// TestNamesDoNotWaitForFiles: who asks for what is in a tree of many files does not wait until it has rested from a look at them.
+func TestNamesDoNotWaitForFiles(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		for i := range 100 {
+			l.do(fmt.Sprintf("mkdir d%d; write d%d/f", i, i))
+		}
+	}, func(l *lab) {
+		l.idle(5 * time.Minute)
+		l.Wake()
+		l.idle(time.Second) // the next pass is a while away
+		opened := 0
+		l.onOpen(func(string) { opened++; time.Sleep(probeMost / 10) })
+		l.must(l.Sync(l.Context()))
+		if opened < 10 || opened > 11 {
+			l.Errorf("%d directories were looked through", opened)
+		}
+		start, before := time.Now(), opened
+		l.do("write d7/g")
+		l.must(l.Sync(l.Context()))
+		l.consistent()
+		if took := time.Since(start); opened > before+4 || took > flickerMost {
+			l.Errorf("Sync took %v, for %d looks", took, opened-before)
+		}
+	})
+}
+
+// TestSyncAsks: the files that a probe had no time for are looked at in a pass that follows soon.
+func TestSyncAsks(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		for i := range 100 {
+			l.do(fmt.Sprintf("mkdir d%d; write d%d/f", i, i))
+		}
+	}, func(l *lab) {
+		l.idle(10 * time.Minute)
+		l.times("d0").next()
+		l.idle(passEvery * 11 / 10)
+		for i := range 100 {
+			l.do(fmt.Sprintf("write d%d/f", i))
+		}
+		l.onOpen(func(string) { time.Sleep(probeMost / 10) })
+		l.must(l.Sync(l.Context()))
+		l.idle(5 * time.Second)
+		l.consistent()
+	})
+}
+
+// TestProbeIsGivenUp when nobody waits any more, and those who could not wait for the next one are not held up.
+func TestProbeIsGivenUp(t *testing.T) {
+	const takes = 100 * time.Millisecond
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range 100 {
+			l.do(fmt.Sprintf("mkdir d%d", i))
+		}
+	}, func(l *lab) {
+		l.idle(5 * time.Minute)
+		var asked atomic.Int64
+		d.slow(func(string) time.Duration { asked.Add(1); return takes })
+		sync := func() (took time.Duration) {
+			ctx, cancel := context.WithTimeout(l.Context(), time.Second)
+			defer cancel()
+			start := time.Now()
+			_ = l.Sync(ctx)
+			return time.Since(start)
+		}
+		sync()
+		l.idle(2 * takes)
+		if n := asked.Load(); n < 10 || n > 11 {
+			l.Errorf("%d directories were asked in a second", n)
+		}
+		if took := sync(); took != 0 || asked.Load() > 11 {
+			l.Errorf("somebody waited %v for nothing, and %d directories were asked", took, asked.Load())
+		}
+		l.idle(4 * time.Second)
+		if sync(); asked.Load() < 15 {
+			l.Errorf("%d directories were asked though there was time to rest", asked.Load())
+		}
+	})
 }

@@ -18,9 +18,9 @@ type Options struct {
 	Poll bool
 
 	// Look looks at what may change without an event, at most at so many files, and goes on with the others when it is
-	// asked again, about every 1.25 s, or 0.4 s while directories are polled. The paths that are not as they were are named in a batch as [Attribute] does. When
-	// it has looked at none there is nothing to look at, and it is asked again in 2 s. It is called from a goroutine of
-	// Run and returns soon when ctx ends. Nil: nothing is looked at.
+	// asked again, about every 1.25 s, or 0.4 s while directories are polled. The paths that are not as they were are named
+	// in a batch as [Attribute] does. When it has looked at none there is nothing to look at, and it is asked again in 2 s. It
+	// is called from a goroutine of Run and returns soon when ctx ends. Nil: nothing is looked at.
 	Look func(ctx context.Context, most int) (changed []string, looked int)
 
 	// Logger receives one line per condition the user should know of. Nil discards.

@@ -20,7 +20,7 @@ type watches struct {
 
 	remoteBy map[uint64]string   // types of remote file systems, "" for local ones, by device, as this walk found them
 	remote   map[string]string   // directories on remote file systems, and their types
-	short    map[string]struct{} // directories that are polled for want of a native watch
+	short    map[string]struct{} // directories that lack a native watch, for which they are polled
 	full     bool                // the native source has no watch to give
 	handover handover
 }
@@ -95,15 +95,16 @@ func (w *watches) Renew(abs string, f folder) error {
 // settleFor has the directory polled if a native watch could not be had, because of err, or does not suffice.
 func (w *watches) settleFor(abs string, f folder, err error) error {
 	path, _ := w.root.rel(abs)
-	kind := w.remoteType(f)
-	switch {
-	case kind != "": // a native watch is for what is changed here
+	kind, short := w.remoteType(f), errors.Is(err, errLimit)
+	if kind == "" && !short {
+		return err
+	}
+	if kind != "" { // a native watch is for what is changed here
 		w.remote[path] = kind
 		w.say.remoteType(kind, abs)
 		w.handover.later()
-	case !errors.Is(err, errLimit):
-		return err
-	case w.open != nil:
+	}
+	if short && w.open != nil {
 		w.short[path] = struct{}{}
 		w.handover.later()
 	}
@@ -130,7 +131,7 @@ func (w *watches) addNative(abs string) error {
 	if errors.Is(err, errLimit) {
 		w.native.Remove(abs)
 		w.full = true
-		w.say.limit(err, abs, len(w.native.List()))
+		w.say.limit(err, abs, w.native.List)
 	}
 	return err
 }

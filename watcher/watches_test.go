@@ -284,7 +284,7 @@ func TestNotices(t *testing.T) {
 		for range 3 {
 			n.remoteType("nfs", "/dir/a")
 			n.remoteType("fuse", "/dir/b")
-			n.limit(errLimit, "/dir/c", 7)
+			n.limit(errLimit, "/dir/c", func() []string { return make([]string, 7) })
 			n.noSource(errLimit)
 			n.review(true, []string{"nfs", "fuse", "nfs"})
 		}
@@ -302,4 +302,32 @@ func TestNotices(t *testing.T) {
 	if len(lines) != 2*len(want) {
 		t.Errorf("logged\n%s", &log)
 	}
+}
+
+// TestRemoteForWantOfWatches: what is on a remote file system is watched natively, too, as soon as a watch can be had, and it is
+// not said before that all can be watched.
+func TestRemoteForWantOfWatches(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) {
+		l.remote = "nfs"
+		l.do("mkdir a; mkdir b; write b/f")
+		l.maxWatches = 2
+	}, func(l *lab) {
+		l.polls(3)
+		l.logs("type=nfs", "watch limit reached")
+		l.idle(time.Minute)
+		l.logs("type=nfs", "watch limit reached")
+		l.fail(nil, nil, 0)
+		l.idle(handoverEvery * 11 / 10)
+		l.logs("type=nfs", "watch limit reached", "every directory can be watched again")
+		l.polls(3)
+		l.idle(time.Minute)
+		l.hush()
+		start := time.Now()
+		l.do("write b/f")
+		l.idle(10 * time.Millisecond)
+		l.toldSince(start, "2ms b/f:content")
+		l.elsewhere("write b/g")
+		l.found()
+		l.polls(3)
+	})
 }

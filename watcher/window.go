@@ -112,8 +112,7 @@ func (p *plan) children(n *node) {
 	there := map[string]bool{}
 	err = f.subdirs(func(name string) { there[join(n.path, name)] = true })
 	for path := range there {
-		c := p.dirs.byPath[path]
-		if s, err := p.stat(path); c == nil && !p.skip(path) || c != nil && !c.left && (err != nil || s.id != c.id) {
+		if p.differs(p.dirs.byPath[path], path) {
 			p.visit = append(p.visit, path)
 		}
 	}
@@ -122,6 +121,18 @@ func (p *plan) children(n *node) {
 			p.visit = append(p.visit, c.path)
 		}
 	}
+}
+
+// differs reports whether the directory that was just listed at path is not c, which is registered there, nil for none.
+func (p *plan) differs(c *node, path string) bool {
+	switch {
+	case c == nil:
+		return !p.skip(path)
+	case c.left: // the slow scans see to it
+		return false
+	}
+	s, err := p.stat(path)
+	return err != nil || s.id != c.id
 }
 
 // relist is what to list again when all is reconciled. What was denied need not be a directory.

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -129,5 +130,73 @@ func TestFUSE(t *testing.T) {
 	l.stop()
 	if said := l.stderr.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "type=fuse") {
 		t.Errorf("said\n%s", said)
+	}
+}
+
+// TestFUSEList: who asks for the list is told of files that were made behind the mount a moment ago, though the kernel goes by what
+// it knows of the directory for a second.
+func TestFUSEList(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	dir, mount := mirror(t)
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(ctx, program, mount)
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(stdout)
+	id := 0
+	ask := func(method, params string) string {
+		t.Helper()
+		id++
+		if _, err := fmt.Fprintf(stdin, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			answer, err := answers.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(answer, fmt.Sprintf(`"id":%d,`, id)) {
+				return answer
+			}
+		}
+	}
+	ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"interop","version":"0"}}`)
+	lists := func(name string) (string, bool) {
+		t.Helper()
+		if _, err := os.Stat(mount); err != nil { // what the kernel knows is new
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		answer := ask("resources/list", "{}")
+		return answer, strings.Contains(answer, name)
+	}
+	for i := 0; ; i++ { // until the first scan is over, answers need not tell of what happens
+		if _, listed := lists(fmt.Sprintf("early%d.md", i)); listed {
+			break
+		}
+	}
+	for i := range 20 {
+		name := fmt.Sprintf("new%d.md", i)
+		if answer, listed := lists(name); !listed {
+			t.Errorf("%s is not in %s", name, answer)
+		}
+	}
+	_ = stdin.Close()
+	if err := command.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -119,7 +119,7 @@ func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.
 	return out, err
 }
 
-// readAny reads what one of the roots has behind uri. Unless the index is updated the error is errStale for a directory.
+// readAny reads what one of the roots has behind uri. Unless the index is updated the error may be errStale.
 func (c *Catalogue) readAny(ctx context.Context, uri string, reserve Reserve, updated bool) (mcp.Contents, error) {
 	var failed error
 	for _, r := range c.roots {

@@ -167,6 +167,29 @@ func TestReadersBeyondTheBoundWaitForTheIndex(t *testing.T) {
 	}
 }
 
+// TestReadersLookAgainAtWhatTurnedBack before there was a note of it, which an Apply in between could not know of.
+func TestReadersLookAgainAtWhatTurnedBack(t *testing.T) {
+	p := serve(t, "f", "g").watch()
+	other, err := os.Lstat(p.at("g"))
+	p.must(err)
+	for _, found := range []*stat{newStat(other, p.who), nil} {
+		var err error
+		if found == nil {
+			err = errAbsent
+		}
+		if again := p.noteRead(reading{rel: "f"}, found, err); !errors.Is(again, errMoved) {
+			t.Errorf("%v: %v", found, again)
+		}
+	}
+	p.remove("f")
+	if again := p.noteRead(reading{rel: "f"}, nil, errAbsent); again != nil {
+		t.Errorf("it is gone: %v", again)
+	}
+	if again := p.noteRead(reading{rel: "g"}, nil, needsRoom(1)); again != nil || len(p.ahead.all()) != 1 {
+		t.Errorf("nothing is read yet: %v, noted %v", again, p.ahead.all())
+	}
+}
+
 // TestReadersThatAreDeniedLookAgain if the permissions have changed since the look that came before.
 func TestReadersThatAreDeniedLookAgain(t *testing.T) {
 	p := serve(t, "f").watch()

@@ -134,6 +134,10 @@ func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
 	if _, _, err := at.open(); !errors.Is(err, errMoved) {
 		t.Errorf("another one: %v", err)
 	}
+	if out, err := openIn(at.direct, "../"+filepath.Base(p.dir), lookOnly); err == nil {
+		out.Close()
+		t.Error("it leads out of the directory")
+	}
 	p.Close()
 	if p.straight("f") != nil {
 		t.Error("a closed root is looked into")

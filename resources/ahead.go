@@ -2,9 +2,10 @@ package resources
 
 import (
 	"errors"
-	"io/fs"
 	"maps"
 	"sync"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
 // ahead is what reads found that the index did not hold. A reader has then seen what is yet to be told. Should it be again as
@@ -19,7 +20,7 @@ type aheadRead struct {
 	asked bool  // a look at it was asked for
 }
 
-// mostAhead bounds the reads that are kept.
+// mostAhead bounds the reads that are kept. Beyond it the index is brought up to date before a read is answered.
 const mostAhead = 4096
 
 // note reports false if there is no room.
@@ -70,24 +71,49 @@ func (x *ahead) ask() (paths []string) {
 // aFolder stands for a directory, whose content readers have from the index.
 var aFolder = &stat{}
 
-// noteRead takes note of how a read ended: it found s, a file in this state, or has this error. It reports false if the disk
-// has changed since, so that it may have turned back before the note was there.
-func (r *Root) noteRead(rd reading, s *stat, err error) (still bool) {
+// noteRead takes note of how a read ended: it found s, a file in this state, or has this error. It returns errMoved if the disk
+// has changed since, so that it may have turned back before the note was there, and errStale if there is no room for the note.
+func (r *Root) noteRead(rd reading, s *stat, err error) (again error) {
+	var tooLarge *mcp.TooLargeError
+	var absent *mcp.NotFoundError
+	var more needsRoom
 	switch {
-	case err == nil && s == nil: // a directory
-		return true
-	case err == nil, errors.Is(err, errDenied) && s != nil && !s.readable:
-	case errors.Is(err, errAbsent), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errMoved):
+		return errMoved
+	case errors.As(err, &more):
+		return nil
+	case err == nil, errors.As(err, &tooLarge):
+		if s == nil { // a directory, which is read from the index
+			return nil
+		}
+	case errors.Is(err, errDenied):
+		if s.readable { // the bits do not tell why, or did not yet when they were looked at
+			return r.rested(rd.rel, s)
+		}
+	case errors.As(explain("", err), &absent):
 		s = nil
 	default:
-		return true
+		return nil
 	}
 	was := r.held(rd.rel)
-	if alike(was, s) || rd.dirOnly && was != aFolder || !r.ahead.note(rd.rel, s) {
-		return true
+	if alike(was, s) || rd.dirOnly && was != aFolder {
+		return nil
 	}
-	now := r.seen(rd.rel)
-	return now == unseen || alike(now, s) || rd.dirOnly && now != aFolder
+	if !r.ahead.note(rd.rel, s) {
+		return errStale
+	}
+	if now := r.seen(rd.rel); now != unseen && !alike(now, s) && (!rd.dirOnly || now == aFolder) {
+		return errMoved
+	}
+	return nil
+}
+
+// rested returns errMoved unless the file at rel is as it was, its permissions included.
+func (r *Root) rested(rel string, was *stat) error {
+	if now := r.seen(rel); now == nil || now != unseen && !(now.readable && now.untorn(was)) {
+		return errMoved
+	}
+	return nil
 }
 
 // held is what the index has at rel: a file's state, aFolder, nil for nothing, or unseen if that is not known.

@@ -107,7 +107,8 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 
 // Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *mcp.NotFoundError,
 // *mcp.TooLargeError, *mcp.ReadError, that of ctx or of reserve, which is asked, unless it is nil, before more than 64 KiB
-// are read. Files are read from the disk; the index is brought up to date first if uri names anything else.
+// are read. Files are read from the disk; the index is brought up to date first if uri names anything else, or if too many reads are
+// ahead of it.
 func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
 	c.asked()
 	out, err := c.readAny(ctx, uri, reserve, false)
@@ -119,7 +120,7 @@ func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.
 	return out, err
 }
 
-// readAny reads what one of the roots has behind uri. Unless the index is updated the error is errStale for a directory.
+// readAny reads what one of the roots has behind uri. Unless the index is updated the error may be errStale.
 func (c *Catalogue) readAny(ctx context.Context, uri string, reserve Reserve, updated bool) (mcp.Contents, error) {
 	var failed error
 	for _, r := range c.roots {

@@ -19,13 +19,14 @@
 //   - What is answered from the index (pages, directories, completions, that nothing is there) is preceded by
 //     CatalogueOptions.Update, so that a client finds what it has just done on disk. Files are read from the disk.
 //   - Load and Apply exclude each other and do their I/O without the lock that readers take: List, Read, Resolve, Skip and
-//     Baseline never wait for the disk work of Apply. List waits for Load, also for one that an Apply makes up for, until
-//     its page is known.
+//     Baseline never wait for the disk work of Apply, but as Update does. List waits for Load, also for one that an Apply makes
+//     up for, until its page is known.
 //   - Apply reports each served path that appeared, disappeared or changed, and whether the set of listed URIs differs. Of
-//     a file whose state was never taken (by Baseline, a page or an event) only a change with Content evidence is seen. What
-//     changed between a Baseline and Load is reported by the first Apply.
+//     a file whose state was never taken (by Baseline, a page, an event or, if it is subscribed to, a round) only a change with
+//     Content evidence is seen. What changed between a Baseline and Load is reported by the first Apply.
 //   - Who read a file in a state that the index never had, because it was gone or another one again too soon, is told of the
-//     file as well. What was there for a moment, and nobody read, is not told of.
+//     file as well, also if it was too large, or a link led elsewhere. Of 4,096 such reads a note is kept until Apply knows; beyond
+//     that Update comes before the answer. What was there for a moment, and nobody read, is not told of.
 //   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
 //     that moved under equal permissions counts as a write.
 //   - What gives no event is found by [Rounds]: files that are subscribed to, links whose way leads through a directory that

@@ -56,7 +56,7 @@ func TestFifoForDirectoryIsNotOpened(t *testing.T) {
 	writer, err := syscall.Open(p.at("fifo"), syscall.O_RDWR|syscall.O_NONBLOCK, 0) // a reader need not wait, and fails later
 	p.must(err)
 	defer syscall.Close(writer)
-	at, err := p.Root.locate("d")
+	at, err := p.attempt("d")
 	p.must(err)
 	defer at.close()
 	opened, err := p.opens(p.at("fifo"), func() error { return at.enter("fifo", at.info) })
@@ -93,4 +93,60 @@ func TestFifoForRootIsNotOpened(t *testing.T) {
 	p.must(os.Remove(p.dir))
 	p.must(os.Rename(p.dir+".moved", p.dir))
 	p.wantText("f", "content of f")
+}
+
+// TestStraightAndFromDirectoryToDirectory the same is found, where the system knows of links that are in the way.
+func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
+	p := serve(t, "f", "d/e/g", "l -> f", "dl -> d", "d/up -> ..", "abs/")
+	p.must(os.Symlink(p.at("d"), p.at("abs/l")))
+	p.must(syscall.Mkfifo(p.at("d/fifo"), 0o644))
+	if !p.reach.native {
+		t.Fatal("links are not refused by the system")
+	}
+	for _, rel := range []string{"f", "d", "d/e", "d/e/g", "d/fifo"} {
+		straight, walked := p.straight(rel), p.walked(rel)
+		if straight == nil || straight.path() != rel || straight.path() != walked.path() || !os.SameFile(straight.info, walked.info) {
+			t.Errorf("%s: %+v, %+v", rel, straight, walked)
+			continue
+		}
+		f, _, err := straight.open()
+		if regular := straight.info.Mode().IsRegular(); regular != (err == nil) {
+			t.Errorf("%s: %v", rel, err)
+		}
+		f.Close()
+		straight.close()
+		walked.close()
+	}
+	for _, rel := range []string{"l", "dl/e", "dl/e/g", "d/up/f", "abs/l/e/g", "nothing", "f/g", "", "d/", "d//e", "./f", "d/../f", "..", "../" + filepath.Base(p.dir)} {
+		if s := p.straight(rel); s != nil {
+			t.Errorf("%q is found straight: %+v", rel, s)
+		}
+	}
+	at := p.straight("d/e/g")
+	defer at.close()
+	p.rename("d", "x")
+	p.make("d -> x")
+	if _, _, err := at.open(); !errors.Is(err, errMoved) {
+		t.Errorf("through a link: %v", err)
+	}
+	p.remove("d")
+	p.make("d/e/g")
+	if _, _, err := at.open(); !errors.Is(err, errMoved) {
+		t.Errorf("another one: %v", err)
+	}
+	if out, err := openIn(at.direct, "../"+filepath.Base(p.dir), lookOnly); err == nil {
+		out.Close()
+		t.Error("it leads out of the directory")
+	}
+	p.Close()
+	if p.straight("f") != nil {
+		t.Error("a closed root is looked into")
+	}
+}
+
+func (p *place) walked(rel string) *spot {
+	p.t.Helper()
+	s, err := p.attempt(rel)
+	p.must(err)
+	return s
 }

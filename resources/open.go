@@ -29,7 +29,7 @@ var errMoved = errors.New("replaced all the time, ask again")
 const looks = 16
 
 // disk is the directory of a root. It is opened anew for each use, which costs as much as to find out whether one held open is
-// still what the path names. One held open would keep the file system from being unmounted.
+// still what the path names. One held open would keep the file system from being unmounted, as would any other directory.
 type disk struct {
 	path   string
 	closed atomic.Bool
@@ -43,6 +43,14 @@ func (d *disk) open() (*os.Root, error) {
 	return os.OpenRoot(d.path + itself)
 }
 
+// look opens it, for those who have openIn.
+func (d *disk) look() (*os.File, error) {
+	if d.closed.Load() {
+		return nil, errAbsent
+	}
+	return os.OpenFile(d.path+itself, lookOnly|onlyDir, 0)
+}
+
 // itself is what a directory alone has. A FIFO that took its place is not opened then, which would wait for a writer.
 const itself = string(filepath.Separator) + "."
 
@@ -50,6 +58,8 @@ func (d *disk) close() { d.closed.Store(true) }
 
 // spot is a name in an open directory: where a path leads once the link in its last segment is followed.
 type spot struct {
+	direct *os.File // the root's, for openIn, if no link is on the way; instead of the next two
+
 	top   *os.Root // the root's
 	in    *os.Root // the directory that holds the name, top or one of its own
 	dirs  []string // path of in
@@ -64,6 +74,10 @@ type spot struct {
 func (s *spot) path() string { return strings.Join(append(slices.Clip(s.dirs), s.name), "/") }
 
 func (s *spot) close() {
+	if s.direct != nil {
+		s.direct.Close()
+		return
+	}
 	s.ascend()
 	if s.top != nil { // it is nil if there is no root
 		s.top.Close()
@@ -81,6 +95,9 @@ func (s *spot) ascend() {
 // locate finds what rel names. Only its last segment may be a link, which is followed within the root; a credential is not
 // reached through it. The caller closes the spot.
 func (r *Root) locate(rel string) (*spot, error) {
+	if s := r.straight(rel); s != nil {
+		return s, nil
+	}
 	s, err := r.attempt(rel)
 	if err != nil {
 		s.close()
@@ -89,7 +106,35 @@ func (r *Root) locate(rel string) (*spot, error) {
 	return s, nil
 }
 
-// attempt is locate, but returns the spot also with an error, for how far it came.
+// straight is attempt for nearly all that is served, in a few system calls however deep it is. It returns nil for what has a link
+// in it, is not there, or cannot be had in this way.
+func (r *Root) straight(rel string) *spot {
+	segments := strings.Split(rel, "/")
+	if !r.reach.native || slices.ContainsFunc(segments, func(seg string) bool { return seg == "" || seg == "." || seg == ".." }) {
+		return nil
+	}
+	top, err := r.disk.look()
+	if err != nil {
+		return nil
+	}
+	s := &spot{direct: top, dirs: segments[:len(segments)-1], name: segments[len(segments)-1]}
+	if s.info, err = s.look(rel); err != nil || kindOf(s.info.Mode()) == symlink {
+		s.close()
+		return nil
+	}
+	return s
+}
+
+func (s *spot) look(rel string) (fs.FileInfo, error) {
+	f, err := openIn(s.direct, rel, lookOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
+// attempt goes from directory to directory, and follows a link. It returns the spot also with an error, for how far it came.
 func (r *Root) attempt(rel string) (*spot, error) {
 	s, err := r.attemptOnce(rel)
 	for n := 1; n < looks && errors.Is(err, errMoved); n++ {
@@ -234,7 +279,13 @@ func (s *spot) open() (*os.File, fs.FileInfo, error) {
 	if !s.info.Mode().IsRegular() {
 		return nil, nil, errAbsent
 	}
-	f, err := s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
+	var f *os.File
+	var err error
+	if s.direct != nil {
+		f, err = openIn(s.direct, s.path(), os.O_RDONLY|noBlock)
+	} else {
+		f, err = s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
+	}
 	if err != nil {
 		return nil, nil, movedIfGone(err)
 	}

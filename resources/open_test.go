@@ -18,7 +18,7 @@ func TestWhatIsReplacedBetweenTwoLooksIsLookedForAgain(t *testing.T) {
 	if _, _, err := file.open(); !errors.Is(err, errMoved) {
 		t.Errorf("a file that was replaced: %v", err)
 	}
-	dir, err := p.Root.locate("d")
+	dir, err := p.Root.attempt("d")
 	p.must(err)
 	defer dir.close()
 	p.must(os.Rename(p.at("d"), p.at("d~")))

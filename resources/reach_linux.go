@@ -14,12 +14,18 @@ const lookOnly = unix.O_PATH | unix.O_NOFOLLOW
 
 // openPlain opens an absolute path that must not lead through a link.
 func openPlain(path string, flags int) (*os.File, error) {
-	how := unix.OpenHow{
-		Flags:   uint64(flags | unix.O_CLOEXEC),
-		Resolve: unix.RESOLVE_NO_SYMLINKS,
-	}
+	return openat2(unix.AT_FDCWD, path, flags, unix.RESOLVE_NO_SYMLINKS)
+}
+
+// openIn opens a path below an open directory that must not lead through a link, nor out of it.
+func openIn(dir *os.File, path string, flags int) (*os.File, error) {
+	return openat2(int(dir.Fd()), path, flags, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)
+}
+
+func openat2(dir int, path string, flags int, resolve uint64) (*os.File, error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
 	for {
-		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		fd, err := unix.Openat2(dir, path, &how)
 		if err == nil {
 			return os.NewFile(uintptr(fd), path), nil
 		}

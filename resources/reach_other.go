@@ -15,3 +15,5 @@ func nativeReach() bool { return false }
 func lstatIn(*os.File, string) (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
 
 func openPlain(string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func openIn(*os.File, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }

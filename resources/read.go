@@ -18,11 +18,11 @@ import (
 // are only so many reads at a time. Asked again, it gives so much instead of what it gave before.
 type Reserve = func(ctx context.Context, size int64) error
 
-// errStale: a directory is to be listed from an index that is not updated.
+// errStale: an index that is not updated is not enough for the answer.
 var errStale = errors.New("not up to date")
 
-// read returns the content of what rd names, with errStale for a directory unless the index is updated. uri is the client's
-// spelling.
+// read returns the content of what rd names. Unless the index is updated the error is errStale for a directory, and for what no
+// note can be taken of. uri is the client's spelling.
 func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve, updated bool) (mcp.Contents, error) {
 	if err := ctx.Err(); err != nil {
 		return mcp.Contents{}, err
@@ -78,8 +78,12 @@ func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Res
 	}
 	for moved := 0; ; {
 		out, found, err := r.readWithin(ctx, uri, rd, room, updated)
-		if moved++; moved < looks && (errors.Is(err, errMoved) || !r.noteRead(rd, found, err)) {
+		again := r.noteRead(rd, found, err)
+		switch moved++; {
+		case again == errMoved && moved < looks:
 			continue
+		case again == errStale && !updated:
+			return mcp.Contents{}, errStale
 		}
 		more, ok := err.(needsRoom)
 		if !ok {

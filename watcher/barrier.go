@@ -21,16 +21,7 @@ const (
 // again later, such as [Reply.Retry]. The error is that of ctx, or says that Run has ended. Any goroutine may call it, but not emit.
 func (w *Watcher) Sync(ctx context.Context) error {
 	w.poller.probe(ctx)
-	p, err := w.barrier.enter()
-	if err != nil {
-		return err
-	}
-	select {
-	case <-p.through:
-		return p.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return w.barrier.pass(ctx)
 }
 
 // passage is what callers of Sync share who came while the same mark was under way: the next one is theirs.
@@ -57,6 +48,20 @@ type barrier struct {
 }
 
 func newBarrier() *barrier { return &barrier{wake: make(chan struct{}, 1)} }
+
+// pass is Sync but for what is polled.
+func (b *barrier) pass(ctx context.Context) error {
+	p, err := b.enter()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.through:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // enter returns the passage of those who come now.
 func (b *barrier) enter() (*passage, error) {
@@ -123,6 +128,9 @@ func (b *barrier) mark(src source, now time.Time) {
 	b.out, b.next = b.next, nil
 	lost := b.lost
 	b.lost = false
+	if lost {
+		b.name = "" // the mark that may still come must not be taken for this one before it has a name
+	}
 	b.arrived = src == nil // nothing is on its way
 	b.mu.Unlock()
 	if src == nil {

@@ -336,6 +336,36 @@ func TestSyncTakesNoOldMark(t *testing.T) {
 	})
 }
 
+// oldMark is a source whose last mark, thought lost, comes while the next cookie is made.
+type oldMark struct {
+	source
+	barrier *barrier
+}
+
+func (s oldMark) Cookie(bool) (string, error) {
+	s.barrier.read("old")
+	return "new", nil
+}
+
+func (oldMark) Mark() error { return nil }
+
+func TestSyncTakesNoOldMarkForTheNextCookie(t *testing.T) {
+	b := newBarrier()
+	b.name, b.lost = "old", true
+	if _, err := b.enter(); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	b.mark(oldMark{barrier: b}, now)
+	if b.take(now) != nil {
+		t.Error("an old mark was taken for the next one")
+	}
+	b.read("new")
+	if b.take(now) == nil {
+		t.Error("the mark was not taken")
+	}
+}
+
 // TestSyncDoesWithoutMarks: where none can be had, or none comes, it waits for a window. That none comes must be seen first.
 func TestSyncDoesWithoutMarks(t *testing.T) {
 	bubble(t, Options{}, nil, func(l *lab) {

@@ -95,7 +95,7 @@ func (d *hookedDisk) stat(path string, follow bool) (stat, error) {
 // TestSweepLetsEventsGoFirst: a pass that comes upon something whose event is on its way leaves it to that, also when the
 // event has to wait for its turn.
 func TestSweepLetsEventsGoFirst(t *testing.T) {
-	for _, busy := range []time.Duration{0, 2 * time.Second} {
+	for _, busy := range []time.Duration{0, 2 * time.Second, time.Minute} {
 		d := &hookedDisk{}
 		bubble(t, Options{}, func(l *lab) {
 			l.wrap = func(inner disk) disk { d.disk, d.path = inner, l.at("a"); return d }
@@ -114,7 +114,7 @@ func TestSweepLetsEventsGoFirst(t *testing.T) {
 					did = true
 				}
 				d.hook.Store(&hook)
-				l.idle(sweepMost + 10*time.Second)
+				l.idle(sweepMost + 10*busy)
 				if !did {
 					l.Fatal("no sweep looked")
 				}
@@ -202,6 +202,27 @@ func TestSweepCostsOnePercent(t *testing.T) {
 		}
 		if busy := time.Duration(looks) * takes; busy > 10*time.Minute/100 {
 			l.Errorf("%v of 10 minutes were spent on it", busy)
+		}
+	})
+}
+
+// TestSweepComesAroundInTime: the time of a pass is part of the 20 s.
+func TestSweepComesAroundInTime(t *testing.T) {
+	const dirs = 5000
+	const takes = 30 * time.Microsecond // so that a pass takes 15 s
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{}, func(l *lab) {
+		l.deaf = true
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range dirs {
+			l.must(l.mkdir(l.at(fmt.Sprint("d", i))))
+		}
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return takes })
+		l.idle(10 * time.Minute)
+		const passes = 10 * time.Minute / sweepMost
+		if n := d.counts()[l.at("d0")]; n < int(passes) {
+			l.Errorf("looked at %d times in 10 minutes, not %d", n, passes)
 		}
 	})
 }

@@ -109,15 +109,16 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 		looking.Go(func() { w.net.run(ctx) })
 	}
 	s := &sweep{
-		dirs:   w.dirs,
-		disk:   w.disk,
-		root:   w.root,
-		skip:   w.skip,
-		pump:   p,
-		polled: w.poller.holds,
-		mounts: newMounts(w.mounts()),
-		voice:  w.voice,
-		wake:   make(chan struct{}, 1),
+		dirs:    w.dirs,
+		disk:    w.disk,
+		root:    w.root,
+		skip:    w.skip,
+		pump:    p,
+		barrier: w.barrier,
+		polled:  w.poller.holds,
+		mounts:  newMounts(w.mounts()),
+		voice:   w.voice,
+		wake:    make(chan struct{}, 1),
 	}
 	looking.Go(func() { s.run(ctx) })
 	l := &loop{

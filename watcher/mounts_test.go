@@ -1,7 +1,9 @@
 package watcher
 
 import (
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -128,4 +130,37 @@ func TestMountOverRootAndAncestor(t *testing.T) {
 		l.watches("", "a")
 		l.tells("write a/f", "2ms a/f:content")
 	})
+}
+
+// fixedTable is a mount table that a test fills.
+type fixedTable struct {
+	changes int
+	mounts  []mount
+	err     error
+}
+
+func (t *fixedTable) changed() (yes bool) {
+	yes, t.changes = t.changes > 0, 0
+	return yes
+}
+
+func (t *fixedTable) list() ([]mount, error) { return t.mounts, t.err }
+func (t *fixedTable) close()                 {}
+
+// A table that cannot be read says nothing of what was unmounted, and is read when it can be.
+func TestMountTableThatCannotBeReadIsReadLater(t *testing.T) {
+	r := newRoot(modelBase)
+	table := &fixedTable{mounts: []mount{{r.top(), ""}, {r.abs("a"), ""}}}
+	m := newMounts(table)
+	m.changed(r.dir)
+	table.changes, table.err = 1, syscall.ENOMEM
+	for range 3 {
+		if paths, _ := m.changed(r.dir); len(paths) > 0 {
+			t.Errorf("changed are %q though nothing is known", paths)
+		}
+	}
+	table.mounts, table.err = append(table.mounts, mount{r.abs("b"), ""}), nil
+	if paths, _ := m.changed(r.dir); !slices.Equal(paths, []string{"b"}) {
+		t.Errorf("changed are %q, not b", paths)
+	}
 }

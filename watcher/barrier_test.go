@@ -336,6 +336,33 @@ func TestSyncTakesNoOldMark(t *testing.T) {
 	})
 }
 
+// TestSyncTakesNoLateMark: one that somebody has waited for in vain comes when another is awaited. From then on none is missing.
+func TestSyncTakesNoLateMark(t *testing.T) {
+	lateBubble(t, func(l *lab, src *late) {
+		heard := l.goSync()
+		src.release()
+		l.must(<-heard)
+		l.must(<-l.goSync()) // after markMost
+		src.mu.Lock()
+		old := src.kept
+		src.kept = nil
+		src.mu.Unlock()
+		third := l.goSync()
+		src.events <- old[0]
+		if !pending(third) {
+			l.Error("a late mark was taken for a new one")
+		}
+		src.release()
+		l.must(<-third)
+		fourth := l.goSync()
+		src.release()
+		l.must(<-fourth)
+		if m := src.marks(); m[1] == m[2] || m[2] != m[3] {
+			l.Errorf("the marks were called %q", m)
+		}
+	})
+}
+
 // oldMark is a source whose last mark, thought lost, comes while the next cookie is made.
 type oldMark struct {
 	source

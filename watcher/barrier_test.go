@@ -139,6 +139,17 @@ func TestSyncLeavesABurstTogether(t *testing.T) {
 			l.Errorf("told in %d batches", len(told))
 		}
 	})
+	bubble(t, Options{}, nil, func(l *lab) {
+		for i := range 400 {
+			l.do(fmt.Sprintf("write f%d", i))
+			if i >= burstPaths {
+				l.idle(burstMost/(400-burstPaths) + 1)
+			}
+		}
+		l.hush()
+		l.do("write g") // few paths, but the burst goes on
+		l.syncs(burstQuiet)
+	})
 }
 
 // TestSyncWaitsForRewalk: what the consumer lets through because of a change is watched and told too.
@@ -378,8 +389,8 @@ func (oldMark) Mark() error { return nil }
 
 func TestSyncTakesNoOldMarkForTheNextCookie(t *testing.T) {
 	b := newBarrier()
-	b.name, b.lost = "old", true
-	if _, err := b.enter(); err != nil {
+	b.name, b.stray = "old", true
+	if _, err := b.join(); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()

@@ -129,7 +129,7 @@ func (s *sweep) look(nodes []*node) (suspects []suspect) {
 
 // judge puts those into doubt of which no event has told by now, and reports whether there are any.
 func (s *sweep) judge(ctx context.Context, suspects []suspect) (found bool) {
-	if !s.rest(ctx, suspectRest) || s.barrier.pass(ctx) != nil {
+	if !s.rest(ctx, suspectRest) || s.barrier.wait(ctx) != nil {
 		return false
 	}
 	for _, x := range suspects {

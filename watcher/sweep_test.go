@@ -35,6 +35,21 @@ func TestSweepFindsNamesWithoutEvents(t *testing.T) {
 	})
 }
 
+// TestSweepFindsWhatFollowsAnEvent: that stands for nothing that happens after the next pass.
+func TestSweepFindsWhatFollowsAnEvent(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir c") }, func(l *lab) {
+		for range 3 {
+			l.do("write c/f; rm c/f")
+			l.idle(sweepMost)
+			l.silently(func() { l.do("write c/f") })
+			l.idle(sweepMost)
+			l.consistent()
+			l.do("rm c/f")
+			l.idle(sweepMost)
+		}
+	})
+}
+
 func TestSweepFindsOtherDirectories(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) {
 		l.tableless = true

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -265,6 +266,53 @@ func TestSweepHoldsUpNobody(t *testing.T) {
 		l.idle(10 * time.Millisecond)
 		if got := l.since(start); !strings.HasPrefix(got, "2ms a/f:content") {
 			l.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestSweepIsNotHeldUpForLong: a disk that answers slowly costs no processor.
+func TestSweepIsNotHeldUpForLong(t *testing.T) {
+	const dirs = 3 * sweepPiece
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range dirs {
+			l.must(l.mkdir(l.at(fmt.Sprint("d", i))))
+		}
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return 100 * time.Millisecond })
+		l.idle(2 * time.Minute)
+		if counts := d.counts(); len(counts) < dirs {
+			l.Errorf("%d directories were looked at", len(counts))
+		}
+	})
+}
+
+// TestSweepLeavesToThePollerWhatItLooksAt: nothing is looked at by both.
+func TestSweepLeavesToThePollerWhatItLooksAt(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		l.do("mkdir a")
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return 0 })
+		l.idle(sweepMost)
+		if counts := d.counts(); len(counts) > 0 {
+			l.Errorf("looked at: %v", counts)
+		}
+	})
+}
+
+// TestSweepTakesNoErrorForAChange: a directory that cannot be looked at may be as it was.
+func TestSweepTakesNoErrorForAChange(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; write a/f") }, func(l *lab) {
+		l.hush()
+		l.fail(syscall.EIO, nil, 0)
+		l.idle(sweepMost)
+		l.fail(nil, nil, 0)
+		l.idle(sweepMost)
+		if got := l.since(l.began); got != "" || l.logged("level=") > 0 {
+			l.Errorf("told %q, logged:\n%s", got, &l.log)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -39,6 +40,29 @@ func TestMountIsFound(t *testing.T) {
 		if got := l.since(l.began); got != "" {
 			l.Errorf("told %q though nothing changed", got)
 		}
+	})
+}
+
+// A sweep that is under way, and takes its time, holds up nothing.
+func TestMountIsFoundDuringASweep(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range 20 * sweepPiece {
+			l.do(fmt.Sprint("mkdir d", i))
+		}
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return time.Millisecond })
+		l.idle(sweepEvery*11/10 + mountMost)
+		if looks := len(d.counts()); looks == 0 || looks > 10*sweepPiece {
+			t.Fatalf("%d directories were looked at", looks)
+		}
+		l.do("mount d0")
+		l.idle(mountMost + time.Second)
+		if l.logged(string(mountsChanged)) != 1 {
+			l.Errorf("logged:\n%s", &l.log)
+		}
+		l.consistent()
 	})
 }
 
@@ -83,7 +107,12 @@ func TestWatchesEndAfterTheTableChanged(t *testing.T) {
 }
 
 func TestMountsElsewhereTellNothing(t *testing.T) {
-	skip := func(dir string) bool { return strings.HasPrefix(dir, "h") }
+	skip := func(dir string) bool {
+		if strings.HasPrefix(dir, "h/") {
+			t.Errorf("asked for %q, though what is above is skipped", dir)
+		}
+		return dir == "h"
+	}
 	bubble(t, Options{Skip: skip}, func(l *lab) { l.do("mkdir a; mkdir h; mkdir h/i; mkdir ../out; mkdir ../in2") }, func(l *lab) {
 		l.hush()
 		for _, dir := range []string{"h/i", "h", "../out", "../in2"} {

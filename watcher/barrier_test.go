@@ -139,6 +139,17 @@ func TestSyncLeavesABurstTogether(t *testing.T) {
 			l.Errorf("told in %d batches", len(told))
 		}
 	})
+	bubble(t, Options{}, nil, func(l *lab) {
+		for i := range 400 {
+			l.do(fmt.Sprintf("write f%d", i))
+			if i >= burstPaths {
+				l.idle(burstMost/(400-burstPaths) + 1)
+			}
+		}
+		l.hush()
+		l.do("write g") // few paths, but the burst goes on
+		l.syncs(burstQuiet)
+	})
 }
 
 // TestSyncWaitsForRewalk: what the consumer lets through because of a change is watched and told too.
@@ -334,6 +345,63 @@ func TestSyncTakesNoOldMark(t *testing.T) {
 		src.release()
 		l.must(<-fourth)
 	})
+}
+
+// TestSyncTakesNoLateMark: one that somebody has waited for in vain comes when another is awaited. From then on none is missing.
+func TestSyncTakesNoLateMark(t *testing.T) {
+	lateBubble(t, func(l *lab, src *late) {
+		heard := l.goSync()
+		src.release()
+		l.must(<-heard)
+		l.must(<-l.goSync()) // after markMost
+		src.mu.Lock()
+		old := src.kept
+		src.kept = nil
+		src.mu.Unlock()
+		third := l.goSync()
+		src.events <- old[0]
+		if !pending(third) {
+			l.Error("a late mark was taken for a new one")
+		}
+		src.release()
+		l.must(<-third)
+		fourth := l.goSync()
+		src.release()
+		l.must(<-fourth)
+		if m := src.marks(); m[1] == m[2] || m[2] != m[3] {
+			l.Errorf("the marks were called %q", m)
+		}
+	})
+}
+
+// oldMark is a source whose last mark, thought lost, comes while the next cookie is made.
+type oldMark struct {
+	source
+	barrier *barrier
+}
+
+func (s oldMark) Cookie(bool) (string, error) {
+	s.barrier.read("old")
+	return "new", nil
+}
+
+func (oldMark) Mark() error { return nil }
+
+func TestSyncTakesNoOldMarkForTheNextCookie(t *testing.T) {
+	b := newBarrier()
+	b.name, b.stray = "old", true
+	if _, err := b.join(); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	b.mark(oldMark{barrier: b}, now)
+	if b.take(now) != nil {
+		t.Error("an old mark was taken for the next one")
+	}
+	b.read("new")
+	if b.take(now) == nil {
+		t.Error("the mark was not taken")
+	}
 }
 
 // TestSyncDoesWithoutMarks: where none can be had, or none comes, it waits for a window. That none comes must be seen first.

@@ -18,8 +18,8 @@ type loop struct {
 	emit  func(Batch) Reply
 	voice *voice
 
-	barrier   *barrier
-	crossings crossings
+	barrier *barrier
+	flushes flushes
 
 	settle  settle
 	looks   looks
@@ -27,10 +27,10 @@ type loop struct {
 	batch   draft
 	doubts  doubts
 
-	presence  presence
-	unsettled bool // the root was not what is known when it was last checked, and no window has come since
-	checkRoot time.Time
-	slow      time.Time // next slow scan, zero when every directory is watched
+	presence    presence
+	rootChanged bool // the root was not what is known when it was last checked, and no window has come since
+	checkRoot   time.Time
+	slow        time.Time // next slow scan, zero when every directory is watched
 }
 
 // run returns when ctx ends, or when done says that the source did.
@@ -45,13 +45,13 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 	l.tellPresence(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	defer l.abandon()
+	defer l.abandonFlushes()
 	for {
 		l.send(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		l.letThrough()
+		l.endFlushes()
 		timer.Reset(time.Until(l.next()))
 		select {
 		case <-ctx.Done():
@@ -68,7 +68,7 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 
 // next is when there is something to do if no event comes.
 func (l *loop) next() time.Time {
-	return earliest(l.barrier.ready(), l.pump.due(&l.settle, l.crossings.open()), l.retries.next, l.doubts.next(), l.doubts.second,
+	return earliest(l.barrier.ready(), l.pump.due(&l.settle, l.flushes.awaitWindow()), l.retries.next, l.doubts.next(), l.doubts.second,
 		l.doubts.over, l.checkRoot, l.slow, l.tree.watches.handover.next, l.looks.next)
 }
 
@@ -76,10 +76,10 @@ func (l *loop) next() time.Time {
 func (l *loop) turn(ctx context.Context) {
 	now := time.Now()
 	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
-	l.admit(ctx, now)
-	window := l.pump.due(&l.settle, l.crossings.open())
+	l.takeMarks(ctx, now)
+	window := l.pump.due(&l.settle, l.flushes.awaitWindow())
 	if window.IsZero() || due(window) {
-		l.took()
+		l.windowTaken()
 	}
 	if due(window) {
 		h := l.pump.take()

@@ -457,12 +457,12 @@ func (t *modelTable) changed() bool {
 	return changed
 }
 
-func (t *modelTable) list() (all []mount) {
+func (t *modelTable) list() ([]mount, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all = []mount{{string(filepath.Separator), ""}}
+	all := []mount{{string(filepath.Separator), ""}}
 	t.mountsBelow(t.top, filepath.VolumeName(modelBase), &all)
-	return all
+	return all, nil
 }
 
 func (t *modelTable) mountsBelow(n *inode, path string, all *[]mount) {

@@ -8,7 +8,7 @@ import (
 // mountTable is what is mounted where, as the process sees it.
 type mountTable interface {
 	changed() bool // since it was last asked; never waits
-	list() []mount
+	list() ([]mount, error)
 	close()
 }
 
@@ -20,18 +20,29 @@ type mount struct {
 
 // mounts finds out where something was mounted or unmounted. An event tells of neither.
 type mounts struct {
-	table mountTable // nil: the system has none to ask
-	was   map[mount]struct{}
-	again bool // the last change may not have reached the watches when they were looked at
+	table  mountTable // nil: the system has none to ask
+	was    map[mount]struct{}
+	unread bool // the table has changed since, and could not be read
+	again  bool // the last change may not have reached the watches when they were looked at
 }
 
 func newMounts(table mountTable) *mounts {
 	m := &mounts{table: table}
 	if table != nil {
 		table.changed() // counts from here
-		m.was = setOf(table.list())
+		m.read()
 	}
 	return m
+}
+
+// read returns what is mounted, as what was mounted from now on, and what was until now. An error is tried again with the next check.
+func (m *mounts) read() (was, now map[mount]struct{}) {
+	list, err := m.table.list()
+	if m.unread = err != nil; m.unread {
+		return m.was, m.was
+	}
+	was, m.was = m.was, setOf(list)
+	return was, m.was
 }
 
 func setOf(list []mount) map[mount]struct{} {
@@ -50,22 +61,22 @@ func (m *mounts) changed(dir string) (paths []string, audit bool) {
 		return nil, false
 	}
 	audit, m.again = m.again, false
-	if !m.table.changed() {
+	if !m.table.changed() && !m.unread {
 		return nil, audit
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	r := newRoot(dir)
-	now := setOf(m.table.list())
+	was, now := m.read()
 	for x := range now {
 		path, concerned := concerns(r, x.at)
 		m.again = m.again || concerned && x.at != r.top()
-		if _, same := m.was[x]; concerned && !same {
+		if _, same := was[x]; concerned && !same {
 			paths = append(paths, path)
 		}
 	}
-	for x := range m.was {
+	for x := range was {
 		if path, concerned := concerns(r, x.at); concerned {
 			if _, still := now[x]; !still {
 				paths = append(paths, path)
@@ -73,7 +84,6 @@ func (m *mounts) changed(dir string) (paths []string, audit bool) {
 			}
 		}
 	}
-	m.was = now
 	return topmost(paths), audit || m.again
 }
 

@@ -2,7 +2,8 @@ package watcher
 
 import (
 	"bytes"
-	"os"
+	"io"
+	"math"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -29,12 +30,18 @@ func (p *procMounts) changed() bool {
 	return err == nil && n > 0 && fds[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0
 }
 
-func (p *procMounts) list() []mount {
-	b, err := os.ReadFile(mountInfo)
-	if err != nil {
-		return nil
+// list takes no other descriptor, of which there may be none.
+func (p *procMounts) list() ([]mount, error) {
+	b, err := io.ReadAll(io.NewSectionReader(p, 0, math.MaxInt64))
+	return parseMounts(b), err
+}
+
+func (p *procMounts) ReadAt(b []byte, off int64) (int, error) {
+	n, err := unix.Pread(p.fd, b, off)
+	if n == 0 && err == nil {
+		err = io.EOF
 	}
-	return parseMounts(b)
+	return max(n, 0), err
 }
 
 func (p *procMounts) close() { _ = unix.Close(p.fd) } // only read from

@@ -3,6 +3,8 @@ package watcher
 import (
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMountTableIsParsed(t *testing.T) {
@@ -28,8 +30,33 @@ func TestMountTableOfThisProcess(t *testing.T) {
 	}
 	defer table.close()
 	table.changed()
-	if !slices.ContainsFunc(table.list(), func(m mount) bool { return m.at == "/" }) {
-		t.Errorf("nothing is mounted at /: %q", table.list())
+	list := func() []mount {
+		t.Helper()
+		all, err := table.list()
+		if err != nil || !slices.ContainsFunc(all, func(m mount) bool { return m.at == "/" }) {
+			t.Errorf("nothing is mounted at /: %q, %v", all, err)
+		}
+		return all
+	}
+	before := list()
+	if table.changed() {
+		t.Error("it has changed since it was read")
+	}
+
+	// When there are no more descriptors the one that it has is enough.
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	after := list()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(before, after) {
+		t.Errorf("mounted are %q, and then %q", before, after)
 	}
 }
 

@@ -1,7 +1,10 @@
 package watcher
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -37,6 +40,29 @@ func TestMountIsFound(t *testing.T) {
 		if got := l.since(l.began); got != "" {
 			l.Errorf("told %q though nothing changed", got)
 		}
+	})
+}
+
+// A sweep that is under way, and takes its time, holds up nothing.
+func TestMountIsFoundDuringASweep(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range 20 * sweepPiece {
+			l.do(fmt.Sprint("mkdir d", i))
+		}
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return time.Millisecond })
+		l.idle(sweepEvery*11/10 + mountMost)
+		if looks := len(d.counts()); looks == 0 || looks > 10*sweepPiece {
+			t.Fatalf("%d directories were looked at", looks)
+		}
+		l.do("mount d0")
+		l.idle(mountMost + time.Second)
+		if l.logged(string(mountsChanged)) != 1 {
+			l.Errorf("logged:\n%s", &l.log)
+		}
+		l.consistent()
 	})
 }
 
@@ -81,7 +107,12 @@ func TestWatchesEndAfterTheTableChanged(t *testing.T) {
 }
 
 func TestMountsElsewhereTellNothing(t *testing.T) {
-	skip := func(dir string) bool { return strings.HasPrefix(dir, "h") }
+	skip := func(dir string) bool {
+		if strings.HasPrefix(dir, "h/") {
+			t.Errorf("asked for %q, though what is above is skipped", dir)
+		}
+		return dir == "h"
+	}
 	bubble(t, Options{Skip: skip}, func(l *lab) { l.do("mkdir a; mkdir h; mkdir h/i; mkdir ../out; mkdir ../in2") }, func(l *lab) {
 		l.hush()
 		for _, dir := range []string{"h/i", "h", "../out", "../in2"} {
@@ -128,4 +159,37 @@ func TestMountOverRootAndAncestor(t *testing.T) {
 		l.watches("", "a")
 		l.tells("write a/f", "2ms a/f:content")
 	})
+}
+
+// fixedTable is a mount table that a test fills.
+type fixedTable struct {
+	changes int
+	mounts  []mount
+	err     error
+}
+
+func (t *fixedTable) changed() (yes bool) {
+	yes, t.changes = t.changes > 0, 0
+	return yes
+}
+
+func (t *fixedTable) list() ([]mount, error) { return t.mounts, t.err }
+func (t *fixedTable) close()                 {}
+
+// A table that cannot be read says nothing of what was unmounted, and is read when it can be.
+func TestMountTableThatCannotBeReadIsReadLater(t *testing.T) {
+	r := newRoot(modelBase)
+	table := &fixedTable{mounts: []mount{{r.top(), ""}, {r.abs("a"), ""}}}
+	m := newMounts(table)
+	m.changed(r.dir)
+	table.changes, table.err = 1, syscall.ENOMEM
+	for range 3 {
+		if paths, _ := m.changed(r.dir); len(paths) > 0 {
+			t.Errorf("changed are %q though nothing is known", paths)
+		}
+	}
+	table.mounts, table.err = append(table.mounts, mount{r.abs("b"), ""}), nil
+	if paths, _ := m.changed(r.dir); !slices.Equal(paths, []string{"b"}) {
+		t.Errorf("changed are %q, not b", paths)
+	}
 }

@@ -32,7 +32,7 @@ func (l *loop) rootCheck(ctx context.Context) {
 	}
 	if changed {
 		l.pump.merge("", Structure)
-		l.unsettled = true
+		l.rootChanged = true
 	} else {
 		l.tellPresence(ctx)
 	}

@@ -208,10 +208,3 @@ func (p *pump) take() hints {
 	p.h = hints{}
 	return h
 }
-
-// idle reports whether all that came has been taken.
-func (p *pump) idle() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.h.paths() == 0
-}

@@ -95,7 +95,7 @@ func TestPumpIsBounded(t *testing.T) {
 func TestPumpReadsEventsBeforeAnError(t *testing.T) {
 	for range 20 {
 		b := newBarrier()
-		b.out, b.name = &passage{}, "cookie"
+		b.marked, b.name = &waiters{}, "cookie"
 		src := &fed{events: make(chan fsnotify.Event, 3), errs: make(chan error, 1)}
 		src.send("f", fsnotify.Write)
 		src.send("g", fsnotify.Write)
@@ -108,7 +108,7 @@ func TestPumpReadsEventsBeforeAnError(t *testing.T) {
 		if h := p.take(); h.loss == nil || len(h.dirty) != 2 {
 			t.Fatalf("the hints are %+v", h)
 		}
-		if !b.arrived || b.lost {
+		if !b.arrived || b.stray {
 			t.Fatal("the mark counts as lost")
 		}
 	}

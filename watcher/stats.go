@@ -91,6 +91,8 @@ func (w *Watcher) Stats() Stats {
 	known, left := w.dirs.count()
 	polled := min(w.poller.count(), known) // one that is being handed over is counted by both
 	s.Watches, s.Polled = known-polled, polled+left
-	s.Mode = modeOf(s.Watches, s.Polled)
+	if s.Mode = modeOf(s.Watches, s.Polled); w.poll {
+		s.Mode = Polling // also while there is nothing to watch
+	}
 	return s
 }

@@ -44,12 +44,14 @@ func TestStats(t *testing.T) {
 
 // TestStatsBeforeRun: there are some, and they say that nothing is watched.
 func TestStatsBeforeRun(t *testing.T) {
-	w, err := New(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := w.Stats(), (Stats{Mode: Native}); got != want {
-		t.Errorf("%+v, not %+v", got, want)
+	for poll, want := range map[bool]Mode{false: Native, true: Polling} {
+		w, err := New(t.TempDir(), &Options{Poll: poll})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := w.Stats(), (Stats{Mode: want}); got != want {
+			t.Errorf("%+v, not %+v", got, want)
+		}
 	}
 }
 

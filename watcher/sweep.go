@@ -6,15 +6,13 @@ import (
 )
 
 const (
-	sweepEvery = 20 * time.Second // between passes
+	sweepEvery = 20 * time.Second // between the beginnings of two passes
 	sweepPiece = 64               // directories looked at in one go, some 0.3 ms
 	sweepRest  = 99               // times what a piece took is its rest, so that a pass costs 1 % of a processor
 	sweepPause = time.Second      // and no more: a disk that answers slowly costs no processor
 
-	// suspectRest is how long an event of what a look came upon may take: it has reached the consumer by then, or is not to come.
-	// An event path that is busy has the time suspectTries times.
-	suspectRest  = 300 * time.Millisecond
-	suspectTries = 10
+	// suspectRest is how long the kernel may take to tell of what a look came upon.
+	suspectRest = 300 * time.Millisecond
 
 	unheardOver = 3 // passes that find nothing, and the condition is over
 )
@@ -22,15 +20,16 @@ const (
 // sweep looks at the watched directories for what no event told of. It has a goroutine of its own, so that a disk which
 // answers slowly holds up no event, and leaves what it finds to the loop, as doubts.
 type sweep struct {
-	dirs   *registry
-	disk   disk
-	root   root
-	skip   func(dir string) bool
-	pump   *pump
-	polled func(path string) bool // the poller sees to the directory
-	mounts *mounts
-	voice  *voice
-	wake   chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle sweep needs no timer
+	dirs    *registry
+	disk    disk
+	root    root
+	skip    func(dir string) bool
+	pump    *pump
+	barrier *barrier
+	polled  func(path string) bool // the poller sees to the directory
+	mounts  *mounts
+	voice   *voice
+	wake    chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle sweep needs no timer
 
 	unheard int // passes that may find nothing until it is said that the condition is over, 0 if it is
 }
@@ -47,8 +46,8 @@ func (s *sweep) run(ctx context.Context) {
 	next := time.Now().Add(jitter(sweepEvery))
 	for s.rest(ctx, 0) {
 		if !time.Now().Before(next) {
-			s.pass(ctx)
 			next = time.Now().Add(jitter(sweepEvery))
+			s.pass(ctx)
 		}
 	}
 }
@@ -97,7 +96,7 @@ func (s *sweep) pass(ctx context.Context) {
 		if len(suspects) > 0 {
 			found = s.judge(ctx, suspects) || found
 		}
-		if at > 0 && !s.rest(ctx, max(min(sweepRest*took, sweepPause), time.Millisecond)) {
+		if !s.rest(ctx, max(min(sweepRest*took, sweepPause), time.Millisecond)) {
 			return
 		}
 	}
@@ -130,13 +129,8 @@ func (s *sweep) look(nodes []*node) (suspects []suspect) {
 
 // judge puts those into doubt of which no event has told by now, and reports whether there are any.
 func (s *sweep) judge(ctx context.Context, suspects []suspect) (found bool) {
-	for range suspectTries {
-		if !s.rest(ctx, suspectRest) {
-			return false
-		}
-		if s.pump.idle() {
-			break
-		}
+	if !s.rest(ctx, suspectRest) || s.barrier.wait(ctx) != nil {
+		return false
 	}
 	for _, x := range suspects {
 		if !s.dirs.has(x.node) || !x.other && x.heard.Load() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -31,6 +32,21 @@ func TestSweepFindsNamesWithoutEvents(t *testing.T) {
 		}
 		if l.logged(string(unheardBegins)) != 1 || l.logged(string(unheardEnds)) != 1 {
 			l.Errorf("logged:\n%s", &l.log)
+		}
+	})
+}
+
+// TestSweepFindsWhatFollowsAnEvent: that stands for nothing that happens after the next pass.
+func TestSweepFindsWhatFollowsAnEvent(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir c") }, func(l *lab) {
+		for range 3 {
+			l.do("write c/f; rm c/f")
+			l.idle(sweepMost)
+			l.silently(func() { l.do("write c/f") })
+			l.idle(sweepMost)
+			l.consistent()
+			l.do("rm c/f")
+			l.idle(sweepMost)
 		}
 	})
 }
@@ -95,7 +111,7 @@ func (d *hookedDisk) stat(path string, follow bool) (stat, error) {
 // TestSweepLetsEventsGoFirst: a pass that comes upon something whose event is on its way leaves it to that, also when the
 // event has to wait for its turn.
 func TestSweepLetsEventsGoFirst(t *testing.T) {
-	for _, busy := range []time.Duration{0, 2 * time.Second} {
+	for _, busy := range []time.Duration{0, 2 * time.Second, time.Minute} {
 		d := &hookedDisk{}
 		bubble(t, Options{}, func(l *lab) {
 			l.wrap = func(inner disk) disk { d.disk, d.path = inner, l.at("a"); return d }
@@ -114,7 +130,7 @@ func TestSweepLetsEventsGoFirst(t *testing.T) {
 					did = true
 				}
 				d.hook.Store(&hook)
-				l.idle(sweepMost + 10*time.Second)
+				l.idle(sweepMost + 10*busy)
 				if !did {
 					l.Fatal("no sweep looked")
 				}
@@ -206,6 +222,27 @@ func TestSweepCostsOnePercent(t *testing.T) {
 	})
 }
 
+// TestSweepComesAroundInTime: the time of a pass is part of the 20 s.
+func TestSweepComesAroundInTime(t *testing.T) {
+	const dirs = 5000
+	const takes = 30 * time.Microsecond // so that a pass takes 15 s
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{}, func(l *lab) {
+		l.deaf = true
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range dirs {
+			l.must(l.mkdir(l.at(fmt.Sprint("d", i))))
+		}
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return takes })
+		l.idle(10 * time.Minute)
+		const passes = 10 * time.Minute / sweepMost
+		if n := d.counts()[l.at("d0")]; n < int(passes) {
+			l.Errorf("looked at %d times in 10 minutes, not %d", n, passes)
+		}
+	})
+}
+
 // TestSweepHoldsUpNobody: an event is told at once while a disk does not answer.
 func TestSweepHoldsUpNobody(t *testing.T) {
 	d := &slowDisk{looks: map[string]int{}}
@@ -229,6 +266,53 @@ func TestSweepHoldsUpNobody(t *testing.T) {
 		l.idle(10 * time.Millisecond)
 		if got := l.since(start); !strings.HasPrefix(got, "2ms a/f:content") {
 			l.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestSweepIsNotHeldUpForLong: a disk that answers slowly costs no processor.
+func TestSweepIsNotHeldUpForLong(t *testing.T) {
+	const dirs = 3 * sweepPiece
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		for i := range dirs {
+			l.must(l.mkdir(l.at(fmt.Sprint("d", i))))
+		}
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return 100 * time.Millisecond })
+		l.idle(2 * time.Minute)
+		if counts := d.counts(); len(counts) < dirs {
+			l.Errorf("%d directories were looked at", len(counts))
+		}
+	})
+}
+
+// TestSweepLeavesToThePollerWhatItLooksAt: nothing is looked at by both.
+func TestSweepLeavesToThePollerWhatItLooksAt(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		l.do("mkdir a")
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return 0 })
+		l.idle(sweepMost)
+		if counts := d.counts(); len(counts) > 0 {
+			l.Errorf("looked at: %v", counts)
+		}
+	})
+}
+
+// TestSweepTakesNoErrorForAChange: a directory that cannot be looked at may be as it was.
+func TestSweepTakesNoErrorForAChange(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; write a/f") }, func(l *lab) {
+		l.hush()
+		l.fail(syscall.EIO, nil, 0)
+		l.idle(sweepMost)
+		l.fail(nil, nil, 0)
+		l.idle(sweepMost)
+		if got := l.since(l.began); got != "" || l.logged("level=") > 0 {
+			l.Errorf("told %q, logged:\n%s", got, &l.log)
 		}
 	})
 }

@@ -11,7 +11,8 @@ import (
 // Options are the choices of a Watcher; nil is the same as the zero value.
 type Options struct {
 	// Skip reports whether dir and what is beneath it is of no interest: it gets no watch. It is asked for each directory
-	// before its watch is added, with the parent already let through, never for the root. Nil skips nothing.
+	// before its watch is added, with the parent already let through, never for the root. Several goroutines of Run may ask
+	// at once. Nil skips nothing.
 	Skip func(dir string) bool
 
 	// Poll has changes found by looking alone, without the operating system's notifications.
@@ -19,7 +20,7 @@ type Options struct {
 
 	// Look looks at what may change without an event, at most at so many files, and goes on with the others when it is
 	// asked again, about every 1.25 s, or 0.4 s while directories are polled. The paths that are not as they were are named
-	// in a batch as [Attribute] does. When it has looked at none there is nothing to look at, and it is asked again in 2 s. It
+	// in a batch with [Attribute]. When it has looked at none there is nothing to look at, and it is asked again in 2 s. It
 	// is called from a goroutine of Run and returns soon when ctx ends. Nil: nothing is looked at.
 	Look func(ctx context.Context, most int) (changed []string, looked int)
 
@@ -29,18 +30,17 @@ type Options struct {
 
 // Watcher watches one directory tree.
 type Watcher struct {
-	root   root
-	skip   func(dir string) bool
-	poll   bool
-	look   func(ctx context.Context, most int) (changed []string, looked int)
-	voice  *voice
-	disk   disk
-	mounts func() mountTable      // nil where there is none
-	source func() (source, error) // an error of ErrUnsupported: there is none on this system
-	dirs   *registry
-	poller *poller
-	net    *net
-
+	root    root
+	skip    func(dir string) bool
+	poll    bool
+	look    func(ctx context.Context, most int) (changed []string, looked int)
+	voice   *voice
+	disk    disk
+	mounts  func() mountTable      // nil where there is none
+	source  func() (source, error) // an error of ErrUnsupported: there is none on this system
+	dirs    *registry
+	poller  *poller
+	net     *net
 	barrier *barrier
 }
 
@@ -53,15 +53,14 @@ func New(dir string, opts *Options) (*Watcher, error) {
 		opts = &Options{}
 	}
 	w := &Watcher{
-		root:   newRoot(dir),
-		skip:   opts.Skip,
-		poll:   opts.Poll,
-		look:   opts.Look,
-		disk:   osDisk{},
-		mounts: openMounts,
-		source: newNative,
-		dirs:   newRegistry(),
-
+		root:    newRoot(dir),
+		skip:    opts.Skip,
+		poll:    opts.Poll,
+		look:    opts.Look,
+		disk:    osDisk{},
+		mounts:  openMounts,
+		source:  newNative,
+		dirs:    newRegistry(),
 		barrier: newBarrier(),
 	}
 	if w.skip == nil {
@@ -109,25 +108,25 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 		looking.Go(func() { w.net.run(ctx) })
 	}
 	s := &sweep{
-		dirs:   w.dirs,
-		disk:   w.disk,
-		root:   w.root,
-		skip:   w.skip,
-		pump:   p,
-		polled: w.poller.holds,
-		mounts: newMounts(w.mounts()),
-		voice:  w.voice,
-		wake:   make(chan struct{}, 1),
+		dirs:    w.dirs,
+		disk:    w.disk,
+		root:    w.root,
+		skip:    w.skip,
+		pump:    p,
+		barrier: w.barrier,
+		polled:  w.poller.holds,
+		mounts:  newMounts(w.mounts()),
+		voice:   w.voice,
+		wake:    make(chan struct{}, 1),
 	}
 	looking.Go(func() { s.run(ctx) })
 	l := &loop{
-		pump:  p,
-		net:   w.net,
-		sweep: s,
-		tree:  newTree(w, ws),
-		emit:  emit,
-		voice: w.voice,
-
+		pump:    p,
+		net:     w.net,
+		sweep:   s,
+		tree:    newTree(w, ws),
+		emit:    emit,
+		voice:   w.voice,
 		barrier: w.barrier,
 	}
 	defer w.voice.tellStats()

@@ -38,8 +38,8 @@ func (l *loop) window(ctx context.Context, h hints, now time.Time) {
 	p.unwatched()
 	l.reconcile(ctx, append(p.visit, p.denied...))
 	l.batch.rescan = append(l.batch.rescan, p.relist()...)
-	if l.unsettled {
-		l.unsettled = false
+	if l.rootChanged {
+		l.rootChanged = false
 		l.tellPresence(ctx)
 	}
 }

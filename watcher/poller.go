@@ -41,6 +41,7 @@ type polled struct {
 
 	mu    sync.Mutex // guards what follows, and is held during a look
 	self  signature
+	place int64 // see poller.place; only of the root
 	names snapshot
 }
 
@@ -50,6 +51,7 @@ func (p *poller) add(path, abs string, f folder) error {
 		return nil
 	}
 	d := &polled{path: path, abs: abs, id: f.id()}
+	d.place = p.place(d)
 	racy, err := d.fill(f)
 	if err != nil {
 		return err

@@ -54,6 +54,8 @@
 //     included. On Linux a mark in the queue of events says that the earlier ones have been read; where none can be had the time of
 //     a window stands for it. A window that is waited for closes at once, unless it is part of a burst. What happens later
 //     holds up no Sync for longer than 100 ms.
+//     Polled directories are looked at for names that came or went; if that takes longer than 10 ms, a look stands for those who ask
+//     within ten times as long.
 //   - Voice. The log gets one line when a condition begins that the user should know of, and one when it is over.
 //   - Blocking. emit is called from the goroutine of [Watcher.Run] only. While it works events are merged into a set that is
 //     bounded: beyond the bounds parents are recorded instead of paths, then the whole tree.

@@ -7,8 +7,10 @@ import (
 
 const (
 	// probeRest times what a probe takes is the time until the next one, so that somebody who asks again and again for what is
-	// in a large tree does not have it looked at all the time.
-	probeRest = 10
+	// in a large tree does not have it looked at all the time. Names that are looked at within probeQuick need no rest, so that
+	// in most trees everybody finds what they have just done.
+	probeRest  = 10
+	probeQuick = 10 * time.Millisecond
 	// probeMost is how long the files of directories are looked at that seem to be as they were: some 10,000 of them.
 	probeMost = 30 * time.Millisecond
 )
@@ -17,11 +19,12 @@ const (
 type probes struct {
 	waiting chan struct{} // of those who wait, closed when the probe is over; nil if nobody does
 	from    time.Time     // before, nobody has another one
+	files   time.Time     // before, only directories that have changed are looked at
 	ended   bool          // there will be none any more
 }
 
 // probe returns when the pump has been told which names came and went before the call, and unless there are too many of them
-// also which files changed, or ctx ends; it asks as ask does. A probe that is only just over stands for another one.
+// also which files changed, or ctx ends; it asks as ask does. A long probe that is only just over stands for another one.
 func (p *poller) probe(ctx context.Context) {
 	p.mu.Lock()
 	p.asked = true
@@ -61,15 +64,23 @@ func (p *poller) answer(ctx context.Context) {
 			p.soon(d)
 		}
 	}
+	named := time.Now()
+	p.mu.Lock()
+	rests := start.Before(p.probes.files)
+	p.mu.Unlock()
 	for _, d := range others {
-		if ctx.Err() == nil && time.Since(start) < probeMost && p.look(d) {
+		if !rests && ctx.Err() == nil && time.Since(start) < probeMost && p.look(d) {
 			p.soon(d)
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.probes.from = now.Add(probeRest * now.Sub(start))
+	if named.Sub(start) > probeQuick {
+		p.probes.from = now.Add(probeRest * now.Sub(start))
+	} else if !rests {
+		p.probes.files = now.Add(probeRest * now.Sub(start))
+	}
 	close(done)
 }
 

@@ -58,6 +58,22 @@ func TestProbesRest(t *testing.T) {
 	})
 }
 
+// TestSyncFindsNamesEachTime however soon after the last one it is called, in a tree that is looked at in a moment.
+func TestSyncFindsNamesEachTime(t *testing.T) {
+	d := &slowDisk{looks: map[string]int{}}
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk = inner; return d }
+		l.do("mkdir a; mkdir b")
+	}, func(l *lab) {
+		d.slow(func(string) time.Duration { return probeQuick / 10 })
+		for _, script := range []string{"write a/f", "write a/g", "rm a/f", "mkdir b/c; write b/c/f", "mv a b/a", "rmr b"} {
+			l.do(script)
+			l.must(l.Sync(l.Context()))
+			l.consistent()
+		}
+	})
+}
+
 // TestSyncLeavesADiskThatHangs when its time is up, and when Run ends.
 func TestSyncLeavesADiskThatHangs(t *testing.T) {
 	d := &slowDisk{looks: map[string]int{}}

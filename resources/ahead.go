@@ -17,11 +17,13 @@ type ahead struct {
 
 type aheadRead struct {
 	stat  *stat // nil: nothing was there
-	asked bool  // a look at it was asked for
+	asked int   // so many looks at it were asked for
 }
 
-// mostAhead bounds the reads that are kept. Beyond it the index is brought up to date before a read is answered.
-const mostAhead = 4096
+const (
+	mostAhead = 4096 // reads that are kept; beyond it the index is brought up to date before a read is answered
+	mostAsked = 8    // looks for one read: each may come late, or while something else is there for a moment
+)
 
 // note reports false if there is no room.
 func (x *ahead) note(rel string, s *stat) bool {
@@ -52,17 +54,17 @@ func (x *ahead) settle(rel string, was aheadRead) {
 	}
 }
 
-// ask returns the paths that are to be looked at, each once: no event may tell of them. What was looked at then, and is still
-// not as it was read, has an end here.
+// ask returns the paths that are to be looked at: no event may tell of them. What was looked at so often, and is still not as it
+// was read, has an end here.
 func (x *ahead) ask() (paths []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for rel, read := range x.reads {
-		if read.asked {
+		if read.asked == mostAsked {
 			delete(x.reads, rel)
 			continue
 		}
-		x.reads[rel] = aheadRead{read.stat, true}
+		x.reads[rel] = aheadRead{read.stat, read.asked + 1}
 		paths = append(paths, rel)
 	}
 	return paths

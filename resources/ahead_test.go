@@ -86,7 +86,8 @@ func TestReadersAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestReadersHaveTheNetLook: what turned back without an event is found all the same, and each read asks for one look only.
+// TestReadersHaveTheNetLook: what turned back without an event is found all the same, also if nobody looks for a while, and each
+// read asks for a few looks only.
 func TestReadersHaveTheNetLook(t *testing.T) {
 	p := serve(t, "a").watch()
 	rounds := p.Rounds(func(dst []string, _, _ int) ([]string, int) { return dst, 0 })
@@ -98,13 +99,22 @@ func TestReadersHaveTheNetLook(t *testing.T) {
 		t.Fatalf("asked for %q", changed)
 	}
 	p.wantApply(dirty(attr, "f"), false, "f")
-	p.write("f", "x")
-	p.wantText("f", "x")
-	for i, want := range []int{1, 0, 0} {
-		if changed, _ := rounds.Look(context.Background(), 100); len(changed) != want {
-			t.Errorf("look %d asked for %q", i, changed)
+	asks := func(from, to, want int) {
+		for i := from; i < to; i++ {
+			if changed, _ := rounds.Look(context.Background(), 100); len(changed) != want {
+				t.Errorf("look %d asked for %q", i, changed)
+			}
 		}
 	}
+	p.write("f", "x")
+	p.wantText("f", "x")
+	asks(0, mostAsked, 1)
+	p.remove("f")
+	p.wantApply(dirty(attr, "f"), false, "f")
+	p.write("f", "x")
+	p.wantText("f", "x")
+	asks(0, mostAsked, 1)
+	asks(mostAsked, mostAsked+3, 0)
 }
 
 func TestReadsAheadAreBounded(t *testing.T) {

@@ -24,7 +24,7 @@ type CatalogueOptions struct {
 	PageSize int // entries of a page; default 250
 
 	// Update has all roots Apply what happened on disk before the call, as far as ctx allows. It is called, from any
-	// goroutine, before anything is answered from the index: pages, directories, completions, and that nothing is there.
+	// goroutine, before anything is answered from the index: first pages, directories, completions, and that nothing is there.
 	// Nil: the answers are what Apply was told so far.
 	Update func(ctx context.Context)
 
@@ -70,7 +70,9 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 			return out, err
 		}
 	}
-	c.update(ctx)
+	if cursor == nil { // the whole walk tells of what was there when it began
+		c.update(ctx)
+	}
 	count := 0
 	last := "" // the cursor that ends the page
 	for i := start; i < len(c.roots); i++ {

@@ -577,6 +577,9 @@ func (m *model) stat(path string, follow bool) (stat, error) {
 }
 
 func (m *model) facts(path string, follow bool) (facts, error) {
+	if in, ok := strings.CutSuffix(path, string(filepath.Separator)+".."); ok {
+		path = filepath.Dir(in)
+	}
 	m.interpose()
 	m.mu.Lock()
 	defer m.mu.Unlock()

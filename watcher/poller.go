@@ -41,6 +41,7 @@ type polled struct {
 
 	// What follows is for the goroutine that looks, once the directory is added.
 	self    signature
+	place   int64 // see poller.place; only of the root
 	names   snapshot
 	stirred bool // names may have come and gone since a look last went well
 }
@@ -51,6 +52,7 @@ func (p *poller) add(path, abs string, f folder) error {
 		return nil
 	}
 	d := &polled{path: path, abs: abs, id: f.id()}
+	d.place = p.place(d)
 	racy, err := d.fill(f)
 	if err != nil {
 		return err

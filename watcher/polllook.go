@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -82,9 +83,11 @@ func (c *comparison) run() error {
 		c.tell("", Structure)
 		return nil
 	}
+	place := c.poller.place(c.polled)
 	if err := c.attributes(func() (facts, error) { return f.facts("", fresh) }); err != nil {
 		return err
 	}
+	c.moved(place)
 	names, err := sortedNames(f)
 	if err != nil {
 		return err
@@ -116,6 +119,33 @@ func (c *comparison) attributes(look func() (facts, error)) error {
 	}
 	c.self = sig
 	return nil
+}
+
+// place is when names last changed in the directory that holds the root, 0 if they may yet change within the same tick.
+func (p *poller) place(d *polled) int64 {
+	if d.path != "" {
+		return 0
+	}
+	now := time.Now()
+	f, err := p.disk.facts(d.abs+string(filepath.Separator)+"..", true)
+	if err != nil || f.racy(now) {
+		return 0
+	}
+	return f.mtime
+}
+
+// moved is for the root, which is in no directory that is looked at: it may have been away, as ofDirectory says. before is its
+// place before its attributes were compared; what happened since then is for the next look.
+func (c *comparison) moved(before int64) {
+	if c.path != "" {
+		return
+	}
+	if c.stirred {
+		if now := c.poller.place(c.polled); now == 0 || now != c.polled.place {
+			c.tell("", Structure)
+		}
+	}
+	c.polled.place = before
 }
 
 // tell names name, or with "" the directory.

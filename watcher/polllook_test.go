@@ -405,3 +405,22 @@ func TestRacySnapshotAndLateAnswers(t *testing.T) {
 		})
 	}
 }
+
+// While another directory takes the place of a polled root somebody may look into that.
+func TestLookSeesRootThatWasAway(t *testing.T) {
+	bubble(t, Options{Poll: true}, func(l *lab) {
+		l.do("mkdir a; mkdir a/b; write a/b/f")
+		l.must(l.mkdir(modelBase + "/spare"))
+	}, func(l *lab) {
+		swap := func() { l.must(l.exchange(l.at(""), filepath.Join(modelBase, "spare"))) }
+		l.idle(time.Minute)
+		l.do("write a/b/g; write a/b/h")
+		l.each(func(Batch) { l.each(nil); swap() })
+		l.poller.probe(l.Context())
+		l.idle(10 * time.Millisecond)
+		swap()
+		l.poller.probe(l.Context())
+		l.idle(200 * time.Millisecond)
+		l.consistent()
+	})
+}

@@ -35,11 +35,12 @@ const (
 	moving       // directories, for the most part
 	linking      // what gives events at other names than it matters to, or none
 	hiding       // ignore files and permissions
+	rooting      // the root itself goes and comes back, or another takes its place
 	moods
 )
 
 func (m mood) String() string {
-	return [moods]string{"mixed", "still", "saving", "moving", "linking", "hiding"}[m]
+	return [moods]string{"mixed", "still", "saving", "moving", "linking", "hiding", "rooting"}[m]
 }
 
 // kinds are the operations of each mood; in all but still ones the mixed ones are among them.
@@ -62,8 +63,12 @@ var kinds = [moods][]string{
 		"move out dir", "move in dir", "to dir", "shuffle", "shuffle"},
 	linking: {"link", "link out", "link out", "out write", "out write", "out write", "link hidden", "hidden write", "hidden write",
 		"symlink", "symlink", "symlink swap", "write through", "write through", "calm link", "move in", "grow"},
-	hiding: {"ignore", "ignore", "unignore", "ignore rename", "chmod off", "chmod back", "chmod dir", "chmod dir back", "grow", "calm chmod", "locked dir", "locked dir"},
+	hiding:  {"ignore", "ignore", "unignore", "ignore rename", "chmod off", "chmod back", "chmod dir", "chmod dir back", "grow", "calm chmod", "locked dir", "locked dir"},
+	rooting: {"root away", "root exchange", "rename dir", "grow", "grow", "grow", "save", "write", "append", "remove", "exchange dir"},
 }
+
+// mounts are operations that may be among the others where the program has a namespace of mounts to share.
+var mounts = []string{"mount dir", "mount dir", "unmount dir"}
 
 // op is one operation. It is made before anything is done, so that it depends on the seed alone; what it comes to depends on
 // what it meets.
@@ -85,6 +90,7 @@ type planner struct {
 	writer int
 	count  int
 	hot    []string // paths that the storm uses more than others
+	mounts bool     // it may mount
 }
 
 // hotPaths are where most of the operations of a storm meet.
@@ -145,6 +151,9 @@ func (p *planner) ops(n int, m mood) []op {
 		kind := p.pick(kinds[m]...)
 		if m != still && p.IntN(4) == 0 {
 			kind = p.pick(kinds[mixed]...)
+		}
+		if p.mounts && m != still && p.IntN(12) == 0 {
+			kind = p.pick(mounts...)
 		}
 		if kind == "flood" && p.IntN(4) > 0 {
 			kind = "grow"

@@ -21,6 +21,7 @@ var (
 	stormCount = flag.Int("storm.count", 1, "with -storm.seed, how many seeds from that one on")
 	stormKeep  = flag.Bool("storm.keep", false, "keep the trees of storms that fail")
 	stormRace  = flag.Bool("storm.race", false, "build the program with the race detector")
+	stormMount = flag.Bool("storm.mount", false, "mount and unmount too; to be run in a namespace of mounts that nobody else has")
 	stormOther = flag.String("storm.program", "", "test this program, which every user can run, instead of building it")
 	stormQueue = flag.Int("storm.queue", 0, "let the kernel keep so many events for the program; needs root, and all processes that begin to watch in the same moment have it too")
 )
@@ -37,6 +38,9 @@ type variant struct {
 	limit   int           // of watches; 0: enough, -1: it needs none
 	rounds  int           // at most
 }
+
+// polled is the promise where directories are looked at: 5 s, and some time for a busy machine.
+const polled = 8 * time.Second
 
 var binary string // the program
 
@@ -95,7 +99,7 @@ func variants(t *testing.T) []variant {
 		{name: "overflow", as: self, promise: 8 * time.Second, lossy: true, stalls: true},
 	}
 	if out, err := exec.Command("unshare", "-Ur", "true").CombinedOutput(); err == nil {
-		all = append(all, variant{name: "exhausted", as: self, promise: 25 * time.Second, lossy: true, limit: 6, rounds: 2,
+		all = append(all, variant{name: "exhausted", as: self, promise: polled, lossy: true, limit: 6, rounds: 3,
 			command: func(program string) []string {
 				return []string{"unshare", "-Ur", "sh", "-c", `echo 6 >/proc/sys/user/max_inotify_watches && exec "$0" "$@"`, program}
 			}})
@@ -107,7 +111,7 @@ func variants(t *testing.T) []variant {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(help), "--poll") {
-		all = append(all, variant{name: "polling", as: self, args: []string{"--poll"}, promise: 10 * time.Second, lossy: true, limit: -1, rounds: 3})
+		all = append(all, variant{name: "polling", as: self, args: []string{"--poll"}, promise: polled, lossy: true, limit: -1, rounds: 3})
 	}
 	return all
 }
@@ -139,6 +143,27 @@ func TestStorm(t *testing.T) {
 	}
 }
 
+// TestMountStorm plays storms that mount and unmount, where nobody else sees it.
+func TestMountStorm(t *testing.T) {
+	if *stormMount {
+		return // it is the one that TestMountStorm runs
+	}
+	const apart = "-Urm"
+	if out, err := exec.Command("unshare", apart, "true").CombinedOutput(); err != nil {
+		t.Logf("no storm that mounts, as there are no namespaces: %v %s", err, out)
+		return
+	}
+	seed, count := *stormSeed, *stormCount
+	if seed == 0 {
+		seed, count = 1, 2
+	}
+	out, err := exec.Command("unshare", apart, os.Args[0], "-test.run=^TestStorm$/^plain$", "-test.v", "-storm.mount", "-storm.program", binary,
+		"-storm.seed", fmt.Sprint(seed), "-storm.count", fmt.Sprint(count)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "held to the moment") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // storm is one run of the program.
 type storm struct {
 	*testing.T
@@ -157,6 +182,7 @@ type storm struct {
 	slowest       time.Duration
 	rounds, deeds int
 	effective     int // of deeds: those without an error
+	asked, late   int // its walks, and those that took too long to hold the server to them
 	told, rest    int // updates; subscriptions of a round that nothing could have changed
 }
 
@@ -191,8 +217,8 @@ func play(t *testing.T, seed uint64, v variant) {
 		}
 	}
 	s.finish()
-	t.Logf("%d rounds, %d operations of which %d did something, %d updates, %d times none since nothing had changed, %d files at the end, all known within %v",
-		s.rounds, s.deeds, s.effective, s.told, s.rest, len(s.view.files), s.slowest.Round(time.Millisecond))
+	t.Logf("%d rounds, %d operations of which %d did something, %d updates, %d times none since nothing had changed, %d of %d walks held to the moment, %d files at the end, all known within %v",
+		s.rounds, s.deeds, s.effective, s.told, s.rest, s.asked-s.late, s.asked, len(s.view.files), s.slowest.Round(time.Millisecond))
 }
 
 // prepare makes a tree. It is deep, so that no link leads far.
@@ -205,6 +231,9 @@ func (s *storm) prepare() {
 			return
 		}
 		unlock(dir)
+		if *stormMount {
+			unmount(dir)
+		}
 		os.RemoveAll(dir)
 	})
 	s.must(os.Chmod(dir, 0o755))
@@ -212,10 +241,12 @@ func (s *storm) prepare() {
 	s.must(err)
 	s.base = filepath.Join(dir, "1/2/3/base")
 	s.root = filepath.Join(s.base, "in")
-	s.must(os.MkdirAll(filepath.Join(s.root, "keep/deep"), 0o755))
 	s.must(os.MkdirAll(filepath.Join(s.base, "out"), 0o755))
-	for _, c := range calm {
-		s.must(os.WriteFile(filepath.Join(s.root, c), []byte("calm"), 0o644))
+	for _, root := range []string{s.root, filepath.Join(s.base, "spare")} {
+		s.must(os.MkdirAll(filepath.Join(root, "keep/deep"), 0o755))
+		for _, c := range calm {
+			s.must(os.WriteFile(filepath.Join(root, c), []byte("calm"), 0o644))
+		}
 	}
 	s.hot = hotPaths(s.rng)
 	p := s.planner(0, 99)
@@ -239,8 +270,17 @@ func unlock(dir string) {
 	})
 }
 
+// unmount unmounts all below dir.
+func unmount(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		for err == nil && e.IsDir() && syscall.Unmount(path, syscall.MNT_DETACH) == nil {
+		}
+		return nil
+	})
+}
+
 func (s *storm) planner(round, writer int) *planner {
-	return &planner{Rand: rand.New(rand.NewPCG(s.seed, uint64(round)<<8|uint64(writer)+1)), writer: writer, count: round * 1_000_000, hot: s.hot}
+	return &planner{Rand: rand.New(rand.NewPCG(s.seed, uint64(round)<<8|uint64(writer)+1)), writer: writer, count: round * 1_000_000, hot: s.hot, mounts: *stormMount && round > 0}
 }
 
 func (s *storm) look() *view {
@@ -258,10 +298,11 @@ func (s *storm) begin() {
 	restore := func() {}
 	if *stormQueue > 0 {
 		restore = shorten(s.T, *stormQueue)
+		defer restore() // also if the test ends here
 	}
 	s.program = start(s.T, s.as, append(append(args, s.args...), s.root)...)
 	if *stormQueue > 0 {
-		s.await("has a queue", s.program.watches)
+		s.await("has a queue", func() bool { return s.program.watches() || s.said(deaf)() })
 	}
 	restore()
 	s.host = newHost(s.program, s.root)
@@ -360,6 +401,14 @@ func (s *storm) round(i int) {
 	if stalls {
 		writers.Go(s.fillQueue)
 	}
+	s.fallBack()
+	if s.limit == 0 && !stalls && r.mood != still && r.mood != rooting && s.said(watching)() {
+		own := &own{storm: s, log: r.journal, rng: s.planner(i+1, 95), there: map[string]bool{}}
+		for p := range s.view.beneath(ownDir) { // another root may have come
+			own.there[p] = true
+		}
+		writers.Go(own.play)
+	}
 	writers.Wait()
 	r.end = time.Now()
 	if stalls {
@@ -368,7 +417,7 @@ func (s *storm) round(i int) {
 	slices.SortFunc(r.deeds, func(a, b deed) int { return a.start.Compare(b.start) })
 	r.after = s.look()
 	s.settle(i, r)
-	r.lossy = r.lossy || s.said("events were lost")() // another process may have cut the queue
+	r.lossy = r.lossy || s.lossy || s.said("events were lost")() // another process may have cut the queue
 	for _, f := range r.excess(s.host, s.past) {
 		s.Errorf("round %d: %s", i, f)
 	}
@@ -397,7 +446,7 @@ func (s *storm) round(i int) {
 func (s *storm) fillQueue() {
 	for i := range 18_000 {
 		at := filepath.Join(s.root, ".queue."+fmt.Sprint(i%2))
-		if err := os.WriteFile(at, nil, 0o644); err != nil {
+		if err := os.WriteFile(at, nil, 0o644); err != nil && !os.IsNotExist(err) { // the root may be away
 			s.Error(err)
 			return
 		}
@@ -409,6 +458,7 @@ func (s *storm) fillQueue() {
 func (s *storm) settle(i int, r *round) {
 	const step = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += step {
+		s.fallBack()
 		problem := r.problem(s.host)
 		if problem == "" {
 			problem = s.watches(r)
@@ -430,6 +480,16 @@ func (s *storm) settle(i int, r *round) {
 		s.Errorf("round %d: %s", i, f)
 	}
 	s.host.mu.Unlock()
+}
+
+// deaf is what the program logs when other processes have all queues of events that a user may have.
+const deaf = "the system gives no notifications"
+
+// fallBack asks no more than polling promises of a program that cannot do better.
+func (s *storm) fallBack() {
+	if s.limit == 0 && s.said(deaf)() {
+		s.limit, s.lossy, s.promise = -1, true, max(s.promise, polled)
+	}
 }
 
 func tail(text string) string {

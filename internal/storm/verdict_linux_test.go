@@ -160,7 +160,7 @@ func (r *round) problem(h *host) string {
 	for _, l := range h.listens {
 		if l.lists {
 			if got := slices.Sorted(slices.Values(l.list)); !slices.Equal(got, list) {
-				return "the list: " + difference(got, list)
+				return "the list: " + difference(got, list) + "\n" + r.deedsOf(r.anywhere)
 			}
 		}
 		for _, uri := range slices.Sorted(maps.Keys(l.subs)) {
@@ -173,18 +173,18 @@ func (r *round) problem(h *host) string {
 }
 
 func difference(got, want []string) string {
-	var b strings.Builder
+	var lines []string
 	for _, g := range got {
 		if !slices.Contains(want, g) {
-			fmt.Fprintf(&b, "\n\ttoo much %s", g)
+			lines = append(lines, "\n\ttoo much "+g)
 		}
 	}
 	for _, w := range want {
 		if !slices.Contains(got, w) {
-			fmt.Fprintf(&b, "\n\tmissing %s", w)
+			lines = append(lines, "\n\tmissing "+w)
 		}
 	}
-	return b.String()
+	return strings.Join(lines[:min(len(lines), 12)], "")
 }
 
 // owed says which update of a subscription is missing.
@@ -197,7 +197,8 @@ func (r *round) owed(h *host, s *sub) string {
 	if !agrees(s.view, want) {
 		return fmt.Sprintf("is known as %.200q, want %.200q", s.view, want)
 	}
-	if want := (glance{true, e.ino, e.size, e.mtime}); isFile && s.seen != want {
+	// Another root for a moment, between two looks of the server, is no change.
+	if want := (glance{true, e.ino, e.size, e.mtime}); isFile && s.seen != want && r.mood != rooting {
 		return fmt.Sprintf("was told of when it was %+v, is %+v", s.seen, want)
 	}
 	was, is := r.before.beneath(s.path), r.after.beneath(s.path)
@@ -230,11 +231,19 @@ func (r *round) story(s *sub) string {
 	fmt.Fprintf(&b, "\tbefore %+v %v\n\tafter  %+v %v\n", r.before.files[s.path], r.before.links[s.path], r.after.files[s.path], r.after.links[s.path])
 	names := append(slices.Clone(r.before.links[s.path]), r.after.links[s.path]...)
 	names = append(names, s.path)
+	return b.String() + r.deedsOf(func(p string) bool {
+		return slices.ContainsFunc(names, func(q string) bool { return below(q, p) || below(p, q) || strings.HasSuffix(p, "ignore") })
+	})
+}
+
+func (r *round) anywhere(string) bool { return true }
+
+// deedsOf are the last operations, of all that were done those at paths of which of is true.
+func (r *round) deedsOf(of func(p string) bool) string {
+	var b strings.Builder
 	n := 0
 	for _, d := range slices.Backward(r.deeds) {
-		if (d.err != nil || len(r.deeds) > 60) && !slices.ContainsFunc(append(slices.Clone(d.touched), d.said...), func(t string) bool {
-			return slices.ContainsFunc(names, func(p string) bool { return below(p, t) || below(t, p) || strings.HasSuffix(t, "ignore") })
-		}) {
+		if (d.err != nil || len(r.deeds) > 60) && !slices.ContainsFunc(append(slices.Clone(d.touched), d.said...), of) {
 			continue
 		}
 		if n++; n > 40 {

@@ -245,6 +245,14 @@ func (w *writer) do(o op) error {
 			func() error { return w.write(x+"/b/c/f.txt", o.text) },
 			func() error { time.Sleep(time.Duration(o.n*o.n*5) * time.Millisecond); return nil },
 			func() error { return w.chmod(x, 0o755, true) })
+	case "mount dir":
+		return first(w.mkdirAll(x), func() error {
+			return w.at(x, func(x string) error { return unix.Mount("storm", x, "tmpfs", 0, "mode=755,size=16m") })
+		})
+	case "unmount dir":
+		return w.at(x, func(x string) error { return unix.Unmount(x, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) })
+	case "root away", "root exchange":
+		return w.uproot(o)
 	case "fifo":
 		return w.at(x, func(x string) error { return syscall.Mkfifo(x, 0o644) })
 	case "to file":
@@ -301,6 +309,24 @@ func (w *writer) doMore(o op, x, y string) error {
 		return w.calm(how, x, y)
 	}
 	panic("no such operation: " + o.kind)
+}
+
+// uproot moves the root away for a while, or gives its place to the spare tree.
+func (w *writer) uproot(o op) error {
+	w.now.touched = append(w.now.touched, "")
+	root, away := filepath.Join(w.base, "in"), filepath.Join(w.base, "away."+strconv.Itoa(w.id))
+	if o.kind == "root exchange" {
+		return unix.Renameat2(-1, root, -1, filepath.Join(w.base, "spare"), unix.RENAME_EXCHANGE)
+	}
+	if err := os.Rename(root, away); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(o.n*o.n*o.n*20) * time.Millisecond)
+	if os.Rename(away, root) == nil {
+		return nil
+	}
+	// Somebody made another one.
+	return first(unix.Renameat2(-1, away, -1, root, unix.RENAME_EXCHANGE), func() error { return os.RemoveAll(away) })
 }
 
 // calm does what changes no file.

@@ -36,6 +36,7 @@
 //     attributes that lag behind. The next such look begins no sooner than twice the last one's duration.
 //   - Permissions. New attributes of a directory are a Dirty path, and a Rescan only if it could not be listed before or cannot
 //     be now. Whoever was denied a look meanwhile looks again when a directory above is Dirty with [Attribute].
+//     That permissions keep directories from being listed or searched is logged once, with the cure, and once when it is over.
 //   - Limits. Directories that cannot be opened or listed, for want of open files or for another reason than permissions, are
 //     in Rescan about every 10 s until they can. Each reason is logged once, with the cure.
 //   - Polling. Directories for which the system grants no watch are polled, and watched natively when it does, which is tried

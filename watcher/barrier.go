@@ -195,7 +195,8 @@ func (x crossings) open() bool { return len(x) > 0 && !x[len(x)-1].taken }
 func (l *loop) admit(ctx context.Context, now time.Time) {
 	if p := l.barrier.take(now); p != nil {
 		l.crossings = append(l.crossings, &crossing{passage: p})
-		l.rootCheck(ctx) // no event tells if another directory took the root's place
+		l.rootCheck(ctx)  // no event tells if another directory took the root's place
+		l.sweep.remount() // nor what is mounted or unmounted
 	}
 	l.barrier.mark(l.tree.watches.native, now)
 }

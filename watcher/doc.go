@@ -21,7 +21,7 @@
 //     longer beyond 50,000 of them. What lies where another directory is now, or where names came or went of which no event
 //     told, is in Rescan.
 //   - Mounts. Where something was mounted or unmounted is in Rescan within about 2 s, if the system has a table of mounts to
-//     ask (Linux), and otherwise after the next sweep. No directory is held open, so that all can be unmounted.
+//     ask (Linux), and before a Sync ends; otherwise after the next sweep. No directory is held open, so that all can be unmounted.
 //   - Twins. A directory that is mounted at several paths is watched under one of them, and what is named there is named
 //     under the others too.
 //   - Watch first. The first batch is Rescan [""], emitted when every directory is watched. A directory that becomes

@@ -12,7 +12,8 @@ import (
 type Keys func(dst []string, at, n int) (keys []string, next int)
 
 // Rounds looks for what changes without an event: subscribed files that are written to through a memory map or a hard link,
-// and where links lead through directories that own no watch. One goroutine at a time may use it.
+// subscribed names that appear where directories are polled, and where links lead through directories that own no watch. One
+// goroutine at a time may use it.
 //
 // A pass goes over all of that; a round of it is bounded, and the next one goes on. What is beneath subscribed directories can
 // be the whole tree, so it has a tenth of each round, and passes of its own.
@@ -20,17 +21,20 @@ type Rounds struct {
 	root *Root
 	keys Keys
 
-	at     int        // where to go on among the keys, 0 when they are done
-	met    []string   // directories among the keys of this pass
-	links  []*unheard // those to look at
-	linked int        // how many of them were in this pass
-	ways   uint64     // Root.ways when links was made
-	tops   []string   // the directories to look beneath, sorted, none below another
-	top    string     // the one that the last round ended in
-	after  string     // the file in it that was the last
+	at       int                 // where to go on among the keys, 0 when they are done
+	met      []string            // directories among the keys of this pass
+	unserved map[string]struct{} // what the last pass found under keys of which nothing is served
+	present  map[string]struct{} // and what this one did
+	links    []*unheard          // those to look at
+	linked   int                 // how many of them were in this pass
+	ways     uint64              // Root.ways when links was made
+	tops     []string            // the directories to look beneath, sorted, none below another
+	top      string              // the one that the last round ended in
+	after    string              // the file in it that was the last
 
 	piece   []string
 	found   []item
+	missing []string // keys of the piece of which nothing is served, as paths
 	changed []string
 	left    int // files that may be looked at
 }
@@ -67,16 +71,20 @@ func (p *Rounds) lookAtKeys(ctx context.Context) {
 		for _, it := range p.find() {
 			p.lookAt(it)
 		}
+		for _, rel := range p.missing {
+			p.lookFor(rel)
+		}
 		if p.at == 0 {
+			p.unserved, p.present = p.present, nil
 			slices.Sort(p.met)
 			p.tops, p.met = topmost(p.met), nil
 		}
 	}
 }
 
-// find returns the files that the keys of a piece name, and notes the directories.
+// find returns the files that the keys of a piece name, and notes the directories, and what is missing.
 func (p *Rounds) find() []item {
-	p.found = p.found[:0]
+	p.found, p.missing = p.found[:0], p.missing[:0]
 	p.root.mu.RLock()
 	defer p.root.mu.RUnlock()
 	for _, key := range p.piece {
@@ -90,6 +98,8 @@ func (p *Rounds) find() []item {
 		} else if f := d.file(name); f != nil {
 			dir, _ := split(rel)
 			p.found = append(p.found, item{dir, f})
+		} else {
+			p.missing = append(p.missing, rel)
 		}
 	}
 	return p.found
@@ -120,6 +130,22 @@ func (p *Rounds) lookAt(it item) {
 		return
 	}
 	if rel := join(it.dir, it.file.name); p.root.strayed(rel, it.file) {
+		p.changed = append(p.changed, rel)
+	}
+}
+
+// lookFor looks whether there is something at rel, where nothing is served. Whoever applies that may find that it is hidden: it is
+// named once, then.
+func (p *Rounds) lookFor(rel string) {
+	p.left--
+	if _, err := os.Lstat(p.root.host(rel)); err != nil {
+		return
+	}
+	if p.present == nil {
+		p.present = map[string]struct{}{}
+	}
+	p.present[rel] = struct{}{}
+	if _, known := p.unserved[rel]; !known {
 		p.changed = append(p.changed, rel)
 	}
 }

@@ -135,6 +135,30 @@ func TestRoundsFindWritesThroughHardLinks(t *testing.T) {
 	net.wantRound(false, "d/g")
 }
 
+// TestRoundsFindWhatAppears at subscribed names, and look at what is hidden once.
+func TestRoundsFindWhatAppears(t *testing.T) {
+	n := serve(t, "d/f").ignoring(".gitignore", "*.log\n")
+	n.subscribe("d/f", "d/g", "d/e/h", "a.log")
+	n.make("d/g")
+	n.wantRound(true, "d/g")
+	n.must(os.Remove(n.at("d/g")))
+	n.wantRound(true, "d/g")
+	n.make("d/g")
+	n.wantRound(true, "d/g")
+	n.make("d/e/h")
+	n.make("a.log")
+	if got, want := n.look(), []string{"a.log", "d/e/h"}; !slices.Equal(got, want) {
+		t.Errorf("a round suspects %q, not %q", got, want)
+	}
+	n.wantQuiet()
+	n.must(os.Remove(n.at("a.log")))
+	n.wantQuiet()
+	n.make("a.log")
+	if got := n.look(); !slices.Equal(got, []string{"a.log"}) {
+		t.Errorf("a round suspects %q, not what is hidden and came back", got)
+	}
+}
+
 // TestRoundsTellNoChmod: nor a hard link that is made outside.
 func TestRoundsTellNoChmod(t *testing.T) {
 	n := serve(t, "f").net("f")
@@ -231,7 +255,7 @@ func TestRoundsWithNothingToLookAt(t *testing.T) {
 		t.Errorf("looked at %d before anything was known", looked)
 	}
 	n.load()
-	n.asked = []string{"test://gone", "elsewhere://f"}
+	n.asked = []string{"elsewhere://f"}
 	if _, looked := n.rounds.Look(context.Background(), 100); looked > 0 {
 		t.Errorf("looked at %d, and there was nothing", looked)
 	}

@@ -25,7 +25,8 @@
 //   - Twins. A directory that is mounted at several paths is watched under one of them, and what is named there is named
 //     under the others too.
 //   - Permissions. New attributes of a directory are a Dirty path, and a Rescan only if it could not be listed before or cannot
-//     be now. Whoever was denied a look meanwhile looks again when a directory above is Dirty with [Attribute].
+//     be now. Whoever was denied a look meanwhile looks again when a directory above is Dirty with [Attribute]. That permissions
+//     keep directories from being listed or searched is logged once, and once when it is over.
 //   - Root. It may be missing, vanish, return, be replaced and not be readable for a while; that is noticed within about 2 s and
 //     then emitted as Dirty "" with Rescan [""].
 //   - Retry. What the consumer could not look at is in Rescan again, see [Reply].
@@ -53,7 +54,7 @@
 //     longer beyond some tens of thousands of them. What lies where another directory is now, or where names came or went of which no
 //     event told, is in Rescan.
 //   - Mounts. Where something was mounted or unmounted is in Rescan within about 2 s, if the system has a table of mounts to
-//     ask (Linux), and otherwise after the next sweep. No directory is held open, so that all can be unmounted.
+//     ask (Linux), and before a Sync ends; otherwise after the next sweep. No directory is held open, so that all can be unmounted.
 //   - Polling. Directories for which the system grants no watch are polled, and watched natively when it does, which is tried
 //     every 20 s; all are with Options.Poll and where there is no native source. On file systems that can be changed from
 //     elsewhere they are polled besides. A change is found within 5 s; if nothing was found, no directory came to be polled, and

@@ -25,7 +25,8 @@ func (f flushes) awaitWindow() bool { return len(f) > 0 && !f[len(f)-1].windowed
 func (l *loop) takeMarks(ctx context.Context, now time.Time) {
 	if w := l.barrier.take(now); w != nil {
 		l.flushes = append(l.flushes, &flush{waiters: w})
-		l.rootCheck(ctx) // no event tells if another directory took the root's place
+		l.rootCheck(ctx)  // no event tells if another directory took the root's place
+		l.sweep.remount() // nor what is mounted or unmounted
 	}
 	l.barrier.mark(l.tree.watches.native, now)
 }

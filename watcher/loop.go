@@ -51,6 +51,7 @@ func (l *loop) run(ctx context.Context, done <-chan struct{}) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		l.tree.tellClosed()
 		l.endFlushes()
 		timer.Reset(time.Until(l.next()))
 		select {

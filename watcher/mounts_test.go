@@ -66,6 +66,17 @@ func TestMountIsFoundDuringASweep(t *testing.T) {
 	})
 }
 
+// TestSyncFindsMounts before they are looked for by themselves.
+func TestSyncFindsMounts(t *testing.T) {
+	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; mkdir a/b; write a/b/f; write a/g") }, func(l *lab) {
+		for _, script := range []string{"mount a", "umount a", "mount .", "umount .", "mount ..", "umount ..", "mount a; write a/h", "umount a"} {
+			l.do(script)
+			l.must(l.Sync(l.Context()))
+			l.consistent()
+		}
+	})
+}
+
 // What is mounted after an unmount has the same numbers, in the table and on the disk. Only its watches are gone.
 func TestMountedAgainLooksTheSame(t *testing.T) {
 	for _, late := range []bool{false, true} { // whether the watches end after the table was looked at

@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type net struct {
 	look  func(ctx context.Context, most int) (changed []string, looked int)
 	polls func() bool // whether there are directories without events
 	pump  *pump
+	asked atomic.Bool   // somebody wants to know of changes, and has not subscribed yet when the net is roused
 	wake  chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle net needs no timer
 }
 
@@ -42,6 +44,12 @@ func (n *net) run(ctx context.Context) {
 		for n.round(ctx) {
 		}
 	}
+}
+
+// ask has a net that is idle look twice.
+func (n *net) ask() {
+	n.asked.Store(true)
+	n.rouse()
 }
 
 // rouse has a net that is idle see whether there is something to look at now.
@@ -70,7 +78,7 @@ func (n *net) round(ctx context.Context) (more bool) {
 	if n.polls() {
 		every = lookPolled
 	}
-	return looked > 0 && sleep(ctx, max(jitter(every), min(lookRest*took, lookLate)))
+	return (n.asked.Swap(false) || looked > 0) && sleep(ctx, max(jitter(every), min(lookRest*took, lookLate)))
 }
 
 // sleep returns false as soon as ctx ends.

@@ -103,6 +103,23 @@ func TestNetHasRounds(t *testing.T) {
 	})
 }
 
+// TestNetIsAskedBeforeThereIsAnything to look at: who subscribes where directories are polled wakes the watcher first.
+func TestNetIsAskedBeforeThereIsAnything(t *testing.T) {
+	k := &looker{}
+	bubble(t, Options{Look: k.look, Poll: true}, nil, func(l *lab) {
+		l.idle(rootEvery * 11 / 10)
+		for range 5 {
+			k.set(0, 0)
+			l.Wake()
+			l.idle(lookPolled * 11 / 10)
+			if n := k.asks(); n < 2 {
+				l.Errorf("it was asked %d times, not twice", n)
+			}
+			l.idle(rootEvery * 3 / 2)
+		}
+	})
+}
+
 // TestNetIsBounded: it asks for no more than 10,000 looks in a round.
 func TestNetIsBounded(t *testing.T) {
 	var most []int

@@ -60,6 +60,6 @@ func (l *loop) tellPresence(ctx context.Context) {
 	case absent:
 		l.voice.begins(rootGone, nil)
 	case barred:
-		l.voice.begins(rootBarred, l.tree.barred)
+		l.voice.begins(rootBarred, withCure(l.tree.barred))
 	}
 }

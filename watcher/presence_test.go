@@ -76,7 +76,7 @@ func TestRootIsTold(t *testing.T) {
 
 // TestRootThatCannotBeRead: it is told, as is that it can again, also when no event tells because it was an ancestor.
 func TestRootThatCannotBeRead(t *testing.T) {
-	denied := string(rootBarred) + ": permission denied"
+	denied := string(rootBarred) + ": permission denied: " + permissionCure
 	for _, c := range []struct{ away, back string }{
 		{"chmod 1 .", "chmod 0 ."},
 		{"chmod 2 .", "chmod 0 ."},

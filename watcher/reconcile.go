@@ -25,6 +25,7 @@ type tree struct {
 
 	barred error          // what permission the root lacked when it was last visited, nil if it could be listed
 	said   map[error]bool // conditions that were logged, see complain
+	closed bool           // that permissions keep directories from being looked at was said
 	slowly bool           // a slow scan is under way
 	walks  uint64
 	visits uint64
@@ -168,6 +169,7 @@ func (w *walk) list(n *node, abs string, f folder) {
 		n.modified.Store(f.modified())
 	}
 	n.shut = !f.searchable()
+	w.dirs.shut(n, n.shut)
 	if n.path == "" {
 		w.barred = nil
 		if n.shut {
@@ -214,6 +216,7 @@ func (w *walk) unopened(path string, err error) {
 	same := n != nil && !n.left && statErr == nil && s.id == n.id && !(denied && w.verify)
 	if same {
 		n.shut = true
+		w.dirs.shut(n, denied)
 	} else {
 		w.drop(path)
 	}

@@ -34,6 +34,7 @@ type registry struct {
 	order  []*node            // watched ones, for the sweep: new ones come last, and the last fills a gap
 	denied map[*node]struct{} // left ones for which an event will tell of other permissions, theirs or of a directory above
 	twins  map[*node]struct{} // left ones whose directory is watched under another path
+	closed map[*node]struct{} // whose names, or what is behind them, permissions keep from being looked at; never the root
 	slow   map[*node]struct{} // to be looked at again without an event: left ones, and those that could not be listed
 }
 
@@ -43,6 +44,7 @@ func newRegistry() *registry {
 		byID:   map[identity]*node{},
 		denied: map[*node]struct{}{},
 		twins:  map[*node]struct{}{},
+		closed: map[*node]struct{}{},
 		slow:   map[*node]struct{}{},
 	}
 }
@@ -76,6 +78,16 @@ func (r *registry) deny(path string) {
 	n := r.linkLocked(path)
 	n.left = true
 	r.denied[n] = struct{}{}
+	r.shut(n, true)
+}
+
+// shut notes whether permissions keep n from being looked at.
+func (r *registry) shut(n *node, closed bool) {
+	if closed && n.path != "" {
+		r.closed[n] = struct{}{}
+	} else {
+		delete(r.closed, n)
+	}
 }
 
 // twin notes that n was left because the directory with id is watched under another path.
@@ -143,6 +155,7 @@ func (r *registry) remove(path string) (watched []string) {
 		delete(r.byPath, n.path)
 		delete(r.denied, n)
 		delete(r.twins, n)
+		delete(r.closed, n)
 		delete(r.slow, n)
 		if !n.left {
 			if r.byID[n.id] == n {

@@ -18,10 +18,11 @@ func (l *lab) wantStats(want Stats) {
 
 func TestStats(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) { l.do("mkdir a; mkdir a/b; mkdir c; chmod 1 c") }, func(l *lab) {
-		l.wantStats(Stats{Mode: Native, Watches: 3, Batches: 1, Rescans: 1})
+		closed := string(closedBegins) + ": permission denied: " + permissionCure
+		l.wantStats(Stats{Mode: Native, Watches: 3, Batches: 1, Rescans: 1, LastError: closed, LastErrorAt: l.began})
 		l.do("write f")
 		l.idle(time.Second)
-		l.wantStats(Stats{Mode: Native, Watches: 3, Batches: 2, Rescans: 1})
+		l.wantStats(Stats{Mode: Native, Watches: 3, Batches: 2, Rescans: 1, LastError: closed, LastErrorAt: l.began})
 		l.fail(nil, nil, 3)
 		l.do("mkdir d; mkdir e")
 		l.idle(time.Second)

@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -27,9 +28,11 @@ type sweep struct {
 	pump    *pump
 	barrier *barrier
 	polled  func(path string) bool // the poller sees to the directory
-	mounts  *mounts
+	mounts  *mounts                // guarded by remounting while Run runs
 	voice   *voice
 	wake    chan struct{} // 1-buffered, never closed; sent to with each check of the root, so that an idle sweep needs no timer
+
+	remounting sync.Mutex // whoever looks at the mounts holds it until what changed is in doubt
 
 	unheard int // passes that may find nothing until it is said that the condition is over, 0 if it is
 }
@@ -146,8 +149,10 @@ func (s *sweep) judge(ctx context.Context, suspects []suspect) (found bool) {
 	return found
 }
 
-// remount puts into doubt what lies where something was mounted or unmounted.
+// remount puts into doubt what lies where something was mounted or unmounted. Any goroutine of Run may call it.
 func (s *sweep) remount() {
+	s.remounting.Lock()
+	defer s.remounting.Unlock()
 	points, look := s.mounts.changed(s.root.dir)
 	var first string
 	for _, path := range points {

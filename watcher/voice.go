@@ -26,6 +26,9 @@ const (
 	unwatchedBegins message = "not every directory can be watched, the others are scanned every few seconds"
 	unwatchedEnds   message = "every directory is watched again"
 
+	closedBegins message = "directories cannot be read, so that nothing in them is served until they can"
+	closedEnds   message = "every directory can be read again"
+
 	rootGone   message = "the directory is gone, and is served again when it is back"
 	rootBarred message = "the directory cannot be read, and is served again when it can"
 	rootBack   message = "the directory is there, and is scanned"

@@ -74,7 +74,28 @@ var conditions = []struct {
 	{
 		name:  "the root cannot be read for a while",
 		play:  func(l *lab) { l.do("chmod 1 ."); l.idle(time.Minute); l.do("chmod 0 ."); l.idle(time.Minute) },
-		lines: []string{`WARN ` + string(rootBarred) + ` err="permission denied"`, `INFO ` + string(rootBack)},
+		lines: []string{`WARN ` + string(rootBarred) + ` err="permission denied: ` + permissionCure + `"`, `INFO ` + string(rootBack)},
+	},
+	{
+		name:  "directories cannot be read from the start, while watched, and searched",
+		setup: func(l *lab) { l.do("mkdir c; mkdir b; mkdir a; mkdir a/d; chmod 1 c; chmod 1 b") },
+		play: func(l *lab) {
+			l.idle(time.Minute)
+			l.do("chmod 1 a")
+			l.idle(time.Second)
+			l.do("chmod 0 c; chmod 0 b")
+			l.idle(time.Minute)
+			l.do("chmod 0 a") // the last one
+			l.idle(time.Minute)
+			l.do("chmod 2 a")
+			l.idle(time.Minute)
+			l.do("mv a ../gone") // out of the tree is over, too
+			l.idle(time.Minute)
+		},
+		lines: []string{
+			`WARN ` + string(closedBegins) + ` err="permission denied: ` + permissionCure + `" first=DIR/b`, `INFO ` + string(closedEnds),
+			`WARN ` + string(closedBegins) + ` err="permission denied: ` + permissionCure + `" first=DIR/a`, `INFO ` + string(closedEnds),
+		},
 	},
 	{
 		name:  "a directory changes without an event",

@@ -87,7 +87,7 @@ func (w *Watcher) Polled() int { return w.poller.count() }
 func (w *Watcher) Wake() {
 	if w.poller.count() > 0 {
 		w.poller.ask()
-		w.net.rouse()
+		w.net.ask()
 	}
 }
 

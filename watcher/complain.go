@@ -12,7 +12,7 @@ import (
 
 // Why a directory that can be opened is not watched.
 var (
-	errTwice    = errors.New("one directory is mounted at two paths, watched at the other: mount it once below the root")
+	errTwice    = errors.New("mounted at two paths")
 	errUnsteady = errors.New("the file system gives one directory several identities")
 )
 
@@ -30,6 +30,10 @@ func (t *tree) complain(path string, err error) {
 		return
 	}
 	t.said[c] = true
+	if c == errTwice {
+		t.voice.begins(twiceBegins, nil, "first", t.root.abs(path))
+		return
+	}
 	t.voice.begins(unwatchedBegins, withCure(err), "first", t.root.abs(path), "watched", len(t.dirs.byID))
 }
 

@@ -237,13 +237,18 @@ func TestPermissionsFlicker(t *testing.T) {
 	})
 }
 
+// mountAgain has the directory at path, at the top, be at the other path too.
+func (l *lab) mountAgain(path, again string) {
+	_, _, dir, _ := l.find(l.at(path), false, 0)
+	_, _, in, _ := l.find(l.at(""), false, 0)
+	in.kids[again] = dir
+}
+
 // One directory in two places is watched in the first and scanned in the other.
 func TestMountedTwice(t *testing.T) {
 	bubble(t, Options{}, func(l *lab) {
 		l.do("mkdir a; mkdir a/x; mkdir b")
-		_, _, a, _ := l.find(l.at("a"), false, 0)
-		_, _, in, _ := l.find(l.at(""), false, 0)
-		in.kids["b"] = a
+		l.mountAgain("a", "b")
 	}, func(l *lab) {
 		l.watches("", "a", "a/x")
 		l.hush()

@@ -25,6 +25,7 @@ const (
 
 	unwatchedBegins message = "not every directory can be watched, the others are scanned every few seconds"
 	unwatchedEnds   message = "every directory is watched again"
+	twiceBegins     message = "one directory is mounted at two paths and watched at one, what is ignored there is scanned at the other every few seconds"
 
 	closedBegins message = "directories cannot be read, so that nothing in them is served until they can"
 	closedEnds   message = "every directory can be read again"

@@ -53,6 +53,15 @@ var conditions = []struct {
 		},
 	},
 	{
+		name: "one directory is mounted at two paths",
+		setup: func(l *lab) {
+			l.do("mkdir a; mkdir a/x; mkdir b")
+			l.mountAgain("a", "b")
+		},
+		play:  func(l *lab) { l.idle(time.Minute) },
+		lines: []string{`WARN ` + string(twiceBegins) + ` first=DIR/b`},
+	},
+	{
 		name: "descriptors run out",
 		play: func(l *lab) {
 			l.fail(nil, syscall.EMFILE, 0)

@@ -49,7 +49,7 @@ func (s *settings) answering(f *pflag.FlagSet) {
 
 // watching are the flags that say how changes are found.
 func (s *settings) watching(f *pflag.FlagSet) {
-	f.BoolVar(&s.poll, "poll", false, "look for changes, within seconds, instead of being told by the system")
+	f.BoolVar(&s.poll, "poll", false, "look for changes, within 5 s, or 30 s after a quiet time, instead of being told by the system")
 }
 
 // limiting are the flags that bound what clients may ask for.

@@ -446,12 +446,16 @@ func (m *model) unmount(path string) error {
 // modelTable is the mount table of the model.
 type modelTable struct {
 	*model
-	seen int
+	seen   int
+	closed bool
 }
 
 func (t *modelTable) changed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		panic("the mount table is closed")
+	}
 	changed := t.remounts != t.seen
 	t.seen = t.remounts
 	return changed
@@ -474,7 +478,11 @@ func (t *modelTable) mountsBelow(n *inode, path string, all *[]mount) {
 	}
 }
 
-func (t *modelTable) close() {}
+func (t *modelTable) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
 
 // utimes sets the times of a directory.
 func (m *model) utimes(path string) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -73,6 +74,23 @@ func TestSyncFindsMounts(t *testing.T) {
 			l.do(script)
 			l.must(l.Sync(l.Context()))
 			l.consistent()
+		}
+	})
+}
+
+// TestMountTableIsThereToTheEnd: a Sync that Run ends in asks it as the last one.
+func TestMountTableIsThereToTheEnd(t *testing.T) {
+	d := &hookedDisk{}
+	bubble(t, Options{}, func(l *lab) {
+		l.wrap = func(inner disk) disk { d.disk, d.path = inner, l.at(""); return d }
+	}, func(l *lab) {
+		held := false
+		hook := func() { held = true; time.Sleep(time.Minute) }
+		d.hook.Store(&hook)
+		go func() { _ = l.Sync(l.Context()) }() // ends with Run
+		synctest.Wait()
+		if !held {
+			l.Error("the root was not looked at")
 		}
 	})
 }

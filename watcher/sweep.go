@@ -45,7 +45,6 @@ type suspect struct {
 
 // run returns when ctx ends.
 func (s *sweep) run(ctx context.Context) {
-	defer s.mounts.close()
 	next := time.Now().Add(jitter(sweepEvery))
 	for s.rest(ctx, 0) {
 		if !time.Now().Before(next) {

@@ -98,6 +98,8 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 	p := newPump(w.root, w.barrier)
 	ws := newWatches(w, p)
 	defer ws.close()
+	mounts := newMounts(w.mounts())
+	defer mounts.close() // when neither the sweep nor the loop asks any more
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -115,7 +117,7 @@ func (w *Watcher) Run(ctx context.Context, emit func(Batch) Reply) error {
 		pump:    p,
 		barrier: w.barrier,
 		polled:  w.poller.holds,
-		mounts:  newMounts(w.mounts()),
+		mounts:  mounts,
 		voice:   w.voice,
 		wake:    make(chan struct{}, 1),
 	}

@@ -29,8 +29,8 @@
 //     that Update comes before the answer. What was there for a moment, and nobody read, is not told of.
 //   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
 //     that moved under equal permissions counts as a write.
-//   - What gives no event is found by [Rounds]: files that are subscribed to, links whose way leads through a directory that
-//     owns no watch, and, a tenth of each round, what is beneath subscribed directories. It only suspects: Apply decides. A
+//   - What gives no event is found by [Rounds]: files that are subscribed to, also those to come, links whose way leads
+//     through a directory that owns no watch, what readers alone have seen, and, a tenth of each round, what is beneath subscribed directories. It only suspects: Apply decides. A
 //     change that leaves size, modification time and inode as they were is not seen. A link's target that is away there gets
 //     a second look.
 //   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in

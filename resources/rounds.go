@@ -12,8 +12,8 @@ import (
 type Keys func(dst []string, at, n int) (keys []string, next int)
 
 // Rounds looks for what changes without an event: subscribed files that are written to through a memory map or a hard link,
-// subscribed names that appear where directories are polled, and where links lead through directories that own no watch. One
-// goroutine at a time may use it.
+// subscribed names that appear where directories are polled, where links lead through directories that own no watch, and what
+// readers alone have seen. One goroutine at a time may use it.
 //
 // A pass goes over all of that; a round of it is bounded, and the next one goes on. What is beneath subscribed directories can
 // be the whole tree, so it has a tenth of each round, and passes of its own.

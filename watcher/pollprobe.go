@@ -8,7 +8,8 @@ import (
 
 const (
 	// probeRest times what a probe takes is the time until the next one, so that those who ask again and again for what is in
-	// a large tree have a fifth of a processor at most. Files have a rest of their own: names need not wait for it.
+	// a large tree have a fifth of a processor at most. Files have a rest of their own, so that names need not wait for it, and
+	// as much again.
 	probeRest = 4
 	// probeMost is how long the files of directories are looked at that seem to be as they were: some 10,000 of them.
 	probeMost = 30 * time.Millisecond

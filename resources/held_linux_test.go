@@ -7,6 +7,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
 // held names what this process has open at and below the directory.
@@ -149,4 +153,26 @@ func (p *place) walked(rel string) *spot {
 	s, err := p.attempt(rel)
 	p.must(err)
 	return s
+}
+
+// TestLeaseIsNotWaitedFor: who serves files to others may hold a lease of one, which the system takes away
+// after 45 s.
+func TestLeaseIsNotWaitedFor(t *testing.T) {
+	p := serve(t, "f")
+	f, err := os.OpenFile(p.at("f"), os.O_RDWR, 0)
+	p.must(err)
+	defer f.Close()
+	lease := func(kind int) {
+		t.Helper()
+		if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lease(unix.F_WRLCK)
+	var failed *mcp.ReadError
+	if _, err := p.read("f"); !errors.As(err, &failed) || failed.Reason != syscall.EAGAIN.Error() {
+		t.Errorf("while there is a lease: %v", err)
+	}
+	lease(unix.F_UNLCK)
+	p.wantText("f", "content of f")
 }

@@ -29,7 +29,7 @@ func openat2(dir int, path string, flags int, resolve uint64) (*os.File, error) 
 		if err == nil {
 			return os.NewFile(uintptr(fd), path), nil
 		}
-		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
+		if !errors.Is(err, unix.EINTR) { // EAGAIN says that somebody holds a lease, and may do so for long
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
 	}

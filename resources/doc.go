@@ -30,13 +30,14 @@
 //   - A chmod is no change, unless it makes a file readable or unreadable. In a Rescan without any evidence a change time
 //     that moved under equal permissions counts as a write.
 //   - What gives no event is found by [Rounds]: files that are subscribed to, also those to come, links whose way leads
-//     through a directory that owns no watch, what readers alone have seen, and, a tenth of each round, what is beneath subscribed directories. It only suspects: Apply decides. A
-//     change that leaves size, modification time and inode as they were is not seen. A link's target that is away there gets
-//     a second look.
+//     through a directory that owns no watch, what readers alone have seen, and, a tenth of each round, what is beneath
+//     subscribed directories. It only suspects: Apply decides. A change that leaves size, modification time and inode as they
+//     were is not seen. A link's target that is away there gets a second look.
 //   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in
 //     Reply.Retry. An ignore file that is not known hides everything beside it; of a directory that could
 //     not be listed it is read when somebody asks for what is in there.
-//   - Files are opened through [os.Root], regular files only, never through a link but in the last segment, and never
-//     in a way that could block. Nor are names looked up through a link, for the index. Errors name no path of the host.
+//   - Files are opened below their root's directory, by openat2 where the system has it and no link is met, and by [os.Root]
+//     otherwise: regular files only, never through a link but in the last segment, and never in a way that could block.
+//     Nor are names looked up through a link, for the index. Errors name no path of the host.
 //   - The package starts no goroutine. All methods may be called from any goroutine.
 package resources

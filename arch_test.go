@@ -25,11 +25,14 @@ var allowed = map[string][]string{
 	"internal/jsonrpc": {},
 	"internal/mcp":     {},
 	"internal/storm":   {}, // only tests
+	"internal/wire":    {"internal/jsonrpc", "internal/mcp"},
+	"internal/verify":  {"internal/wire", "internal/jsonrpc", "internal/mcp"},
 	"watcher":          {"github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"resources":        {"watcher", "internal/mcp", "github.com/gobwas/glob", "golang.org/x/sys/unix"},
 	"listen":           {"internal/jsonrpc"},
 	"transport":        {"listen", "internal/jsonrpc", "internal/mcp", "golang.org/x/sync/semaphore", "golang.org/x/sys/unix"},
-	"cmd/mcp-fsserve": {"watcher", "resources", "listen", "transport", "internal/jsonrpc", "internal/mcp",
+	"client":           {"listen", "internal/wire", "internal/jsonrpc", "internal/mcp"},
+	"cmd/mcp-fsserve": {"watcher", "resources", "listen", "transport", "client", "internal/verify", "internal/wire", "internal/jsonrpc", "internal/mcp",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 

@@ -15,6 +15,8 @@ var (
 	ErrStalled = errors.New("the server has stalled")
 	// ErrEnded reports a server that ended a listen, or left.
 	ErrEnded = errors.New("the server ended")
+	// ErrNotRead reports a resource that is not followed, whose contents are not kept, or that was not read yet.
+	ErrNotRead = errors.New("the resource was not read")
 	// ErrVersion reports a server that speaks no revision that this package does.
 	ErrVersion = errors.New("the server speaks no revision of the protocol that this client knows")
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // Want is what a [Client] follows. The zero value follows nothing, and is live once the server has answered.
@@ -37,6 +38,8 @@ func (w Want) check() (Want, error) {
 		switch {
 		case uri == "":
 			return w, errors.New("an empty URI cannot be followed")
+		case !utf8.ValidString(uri):
+			return w, fmt.Errorf("the URI %q is not valid UTF-8", uri)
 		case len(uri) > maxURIBytes:
 			return w, fmt.Errorf("the URI %.60q… is %d bytes long, the limit is %d", uri, len(uri), maxURIBytes)
 		case !seen[uri]:

@@ -152,17 +152,19 @@ func TestHTTPTellsWhyAnAnswerEnded(t *testing.T) {
 			[]string{`1: 403 end the server answered with status 403 Forbidden: "{\"error\":\"no\"}"`}},
 		"a stream with a bad status": {write(503, "text/event-stream", "data: {}\n\n"),
 			[]string{`1: 503 end the server answered with status 503 Service Unavailable: "data: {}"`}},
-		"nothing":              {write(202, "", ""), []string{"1: 202 end " + ErrUnanswered.Error()}},
-		"a page":               {write(200, "text/html", "<p>"), []string{`1: 200 end the server sent what is no message: its Content-Type is "text/html", neither application/json nor text/event-stream: "<p>"`}},
-		"no JSON":              {write(200, "application/json", "{"), []string{`1: 200 end the server sent what is no message: not valid JSON: "{"`}},
-		"too much":             {write(200, "application/json", `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("x", 1000)+`"}`), []string{"1: 200 end the server sent what is no message: it is longer than 1000 bytes"}},
-		"a notification":       {write(200, "application/json", `{"jsonrpc":"2.0","method":"a"}`), []string{`1: 200 {"jsonrpc":"2.0","method":"a"}`, "1: 200 end " + ErrUnanswered.Error()}},
-		"an unfinished one":    {write(200, "text/event-stream", "data: {"), []string{"1: 200 alive", "1: 200 end " + ErrUnanswered.Error()}},
-		"a cut one":            {func(w http.ResponseWriter, r *http.Request) { stream(w)(": x\n"); panic(http.ErrAbortHandler) }, []string{"1: 200 alive", "1: 200 alive", "1: 200 end unexpected EOF"}},
-		"no answer at all":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, []string{"1: end EOF"}},
-		"sent elsewhere":       {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://example.com/", 307) }, []string{"1: end the server redirects to http://example.com/: use that URL, if you trust it"}},
-		"turned into a GET":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", 302) }, []string{"1: end the server redirects to URL/x in a way that loses the request: use that URL, if you trust it"}},
-		"sent round and round": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", 308) }, []string{"1: end the server redirects again and again"}},
+		"nothing":           {write(202, "", ""), []string{"1: 202 end " + ErrUnanswered.Error()}},
+		"a page":            {write(200, "text/html", "<p>"), []string{`1: 200 end the server sent what is no message: its Content-Type is "text/html", neither application/json nor text/event-stream: "<p>"`}},
+		"no JSON":           {write(200, "application/json", "{"), []string{`1: 200 end the server sent what is no message: not valid JSON: "{"`}},
+		"too much":          {write(200, "application/json", `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("x", 1000)+`"}`), []string{"1: 200 end the server sent what is no message: it is longer than 1000 bytes"}},
+		"a notification":    {write(200, "application/json", `{"jsonrpc":"2.0","method":"a"}`), []string{`1: 200 {"jsonrpc":"2.0","method":"a"}`, "1: 200 end " + ErrUnanswered.Error()}},
+		"an unfinished one": {write(200, "text/event-stream", "data: {"), []string{"1: 200 alive", "1: 200 end " + ErrUnanswered.Error()}},
+		"a cut one":         {func(w http.ResponseWriter, r *http.Request) { stream(w)(": x\n"); panic(http.ErrAbortHandler) }, []string{"1: 200 alive", "1: 200 alive", "1: 200 end unexpected EOF"}},
+		"no answer at all":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, []string{"1: end EOF"}},
+		"sent elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://example.com/", http.StatusTemporaryRedirect)
+		}, []string{"1: end the server redirects to http://example.com/: use that URL, if you trust it"}},
+		"turned into a GET":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }, []string{"1: end the server redirects to URL/x in a way that loses the request: use that URL, if you trust it"}},
+		"sent round and round": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusPermanentRedirect) }, []string{"1: end the server redirects again and again"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(test.handle)

@@ -32,10 +32,9 @@ type Client struct {
 	turn   int // counts how often want was set
 	status Status
 
-	lastID    int64           // of requests; owned by the session
-	known     bool            // Live was told once; owned by the session
-	listKnown bool            // view has the list that was told, but for untold; owned by the session
-	untold    map[string]bool // listed URIs that are told as added once they are covered; owned by the session
+	lastID    int64 // of requests; owned by the session
+	known     bool  // Live was told once; owned by the session
+	listKnown bool  // view has the list that was told; owned by the session
 }
 
 // Status is how things stand with the server.
@@ -55,7 +54,7 @@ func New(t Target, want Want, opts *Options) *Client {
 	c := &Client{
 		target: t, opts: o, dial: wire.Dial, random: rand.Int64N,
 		queue: newQueue(o.MaxNotifications), view: newView(), cache: newCache(o.CacheBytes),
-		asks: make(chan *ask), reset: make(chan struct{}, 1), untold: map[string]bool{},
+		asks: make(chan *ask), reset: make(chan struct{}, 1),
 	}
 	c.want, c.fault = want.check()
 	return c
@@ -156,7 +155,8 @@ func (c *Client) Next(ctx context.Context) (Event, error) {
 	return e, err
 }
 
-// Resources are the entries of the list in its order, as last walked, if [Want.List] says so. The slice is the caller's.
+// Resources are the entries of the list in its order, as last walked, if [Want.List] says so, but for those that are still to be
+// told as [Added]. The slice is the caller's.
 func (c *Client) Resources() []Resource { return c.view.resources() }
 
 // Contents is what a followed resource held when it was last read, if [Want.Read] says so. The error is why it could not

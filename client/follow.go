@@ -116,7 +116,7 @@ func (s *session) settle(f *follow) {
 	if f.fresh {
 		f.fresh = false
 		if r := s.c.view.resource(f.uri); r != nil && f.listed {
-			delete(s.c.untold, f.uri)
+			s.c.view.show(f.uri)
 			s.c.queue.added(r, f.explicit)
 			f.dirt = min(f.dirt, suspect) // whoever is told of it looks at it
 		}
@@ -205,8 +205,7 @@ func (s *session) rewantList(before Want) {
 	if s.want.List != before.List {
 		s.walked, s.stale = false, s.want.List
 		s.c.listKnown = false
-		clear(s.c.untold)
-		s.c.view.setList(nil)
+		s.c.view.setList(nil, false)
 	}
 	for _, f := range s.followed {
 		if before.Listed && !s.want.Listed {
@@ -229,6 +228,7 @@ func (s *session) rewantList(before Want) {
 	if !before.Listed && s.want.Listed {
 		s.walked, s.stale = false, true
 	}
+	s.stale = s.stale || before.Listed && s.want.List // what was to be told when it is followed is told now
 }
 
 // rewantFlags changes which lists and extensions are followed.

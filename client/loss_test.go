@@ -21,6 +21,8 @@ func TestAttemptsFollowTheBackOff(t *testing.T) {
 		f.dialErr = func(int) error { return errors.New("crashed at the start") }
 	}, func(l *lab) {
 		time.Sleep(3 * time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		var waits []string
 		for i := 1; i < len(l.dials); i++ {
 			waits = append(waits, l.dials[i].Sub(l.dials[i-1]).Round(time.Millisecond).String())

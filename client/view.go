@@ -12,6 +12,7 @@ type view struct {
 	list     []*Resource
 	listed   map[string]*Resource
 	contents map[string]*snapshot
+	hidden   map[string]bool // listed, and to be told as added once they are followed
 }
 
 // snapshot is what one read of a resource gave. It does not change.
@@ -21,7 +22,7 @@ type snapshot struct {
 }
 
 func newView() *view {
-	return &view{listed: map[string]*Resource{}, contents: map[string]*snapshot{}}
+	return &view{listed: map[string]*Resource{}, contents: map[string]*snapshot{}, hidden: map[string]bool{}}
 }
 
 // same reports whether nobody who has read one need read the other.
@@ -34,14 +35,22 @@ func (s *snapshot) same(o *snapshot) bool {
 	})
 }
 
-// setList takes the place of the list, and returns the one before.
-func (v *view) setList(list []*Resource) (before []*Resource) {
+// setList takes the place of the list, and returns the one before. What is new to a list that is known is hidden.
+func (v *view) setList(list []*Resource, known bool) (before []*Resource) {
 	listed := make(map[string]*Resource, len(list))
 	for _, r := range list {
 		listed[r.URI] = r
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	for _, r := range list {
+		if known && v.listed[r.URI] == nil {
+			v.hidden[r.URI] = true
+		}
+	}
+	if !known {
+		clear(v.hidden)
+	}
 	before, v.list, v.listed = v.list, list, listed
 	return before
 }
@@ -81,11 +90,25 @@ func (v *view) snapshot(uri string) *snapshot {
 	return v.contents[uri]
 }
 
+func (v *view) show(uri string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.hidden, uri)
+}
+
+// isHidden is for the goroutine that hides.
+func (v *view) isHidden(uri string) bool { return v.hidden[uri] }
+
 func (v *view) resources() []Resource {
 	v.mu.Lock()
-	list := v.list // is replaced, never changed
-	v.mu.Unlock()
-	return valuesOf(list)
+	defer v.mu.Unlock()
+	out := make([]Resource, 0, len(v.list))
+	for _, r := range v.list {
+		if !v.hidden[r.URI] {
+			out = append(out, *r)
+		}
+	}
+	return out
 }
 
 func valuesOf(list []*Resource) []Resource {

@@ -168,7 +168,7 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	s.walked = true
 	compare := s.compare
 	s.compare = false
-	before := s.c.view.setList(found)
+	before := s.c.view.setList(found, s.c.listKnown)
 	old := make(map[string]*Resource, len(before))
 	for _, r := range before {
 		old[r.URI] = r
@@ -178,7 +178,7 @@ func (s *session) learn(found []*Resource, until time.Time) {
 		was := old[r.URI]
 		delete(old, r.URI)
 		changed = changed || was == nil
-		s.list(r, s.c.listKnown && was == nil)
+		s.list(r)
 		if compare && was != nil && !bytes.Equal(was.Raw, r.Raw) {
 			s.differs(r.URI)
 		}
@@ -194,13 +194,13 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	}
 }
 
-// list takes a listed resource. It is told if it is new.
-func (s *session) list(r *Resource, isNew bool) {
+// list takes a listed resource. It is told if it is new, or was when another session was lost before it was covered.
+func (s *session) list(r *Resource) {
 	f := s.followed[r.URI]
-	isNew = isNew || s.c.untold[r.URI] // by a session that was lost before it was covered
+	isNew := s.c.view.isHidden(r.URI)
 	if !s.want.Listed {
 		if isNew {
-			delete(s.c.untold, r.URI)
+			s.c.view.show(r.URI)
 			s.c.queue.added(r, f != nil && f.explicit)
 		}
 		return
@@ -218,21 +218,20 @@ func (s *session) list(r *Resource, isNew bool) {
 		return
 	}
 	if f.settled {
-		delete(s.c.untold, r.URI)
+		s.c.view.show(r.URI)
 		s.c.queue.added(r, f.explicit)
 		return
 	}
 	f.fresh = true // told when it is settled
-	s.c.untold[r.URI] = true
 }
 
 // unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
 func (s *session) unlist(uri string) {
 	f := s.followed[uri]
-	if s.c.listKnown && !s.c.untold[uri] {
+	if s.c.listKnown && !s.c.view.isHidden(uri) {
 		s.c.queue.removed(uri, f != nil && f.explicit)
 	}
-	delete(s.c.untold, uri)
+	s.c.view.show(uri)
 	if f == nil || !f.listed {
 		return
 	}

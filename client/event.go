@@ -18,7 +18,7 @@ const (
 	Updated
 	// Added: a resource is listed that was not. If it is followed, it is from now on.
 	Added
-	// Removed: a resource is listed no more.
+	// Removed: a resource is listed no more. It may have come and gone between two calls of Next, without being told as Added.
 	Removed
 	// ToolsChanged and PromptsChanged: the list may have changed.
 	ToolsChanged

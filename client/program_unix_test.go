@@ -115,6 +115,37 @@ func (s *site) disk() map[string]string {
 	return files
 }
 
+// known is what a consumer of c knows: it looks at the view if contents are kept, else it reads what it is told of, and nothing else.
+type known struct {
+	c     *Client
+	reads map[string]string // nil if contents are kept
+}
+
+func (k *known) take(ctx context.Context, e Event) {
+	if k.reads == nil {
+		return
+	}
+	switch e.Kind {
+	case Live:
+		for _, r := range k.c.Resources() {
+			if _, ok := k.reads[r.URI]; !ok {
+				k.reads[r.URI] = textOf(k.c.Read(ctx, r.URI))
+			}
+		}
+	case Added, Updated:
+		k.reads[e.URI] = textOf(k.c.Read(ctx, e.URI))
+	case Removed:
+		delete(k.reads, e.URI)
+	}
+}
+
+func (k *known) files() map[string]string {
+	if k.reads != nil {
+		return k.reads
+	}
+	return viewOf(k.c)
+}
+
 func viewOf(c *Client) map[string]string {
 	files := map[string]string{}
 	for _, r := range c.Resources() {
@@ -125,11 +156,15 @@ func viewOf(c *Client) map[string]string {
 
 // keepsUp does harm again and again while files change, and expects the view to be the disk each time.
 func (s *site) keepsUp(c *Client, said fmt.Stringer) {
+	k := &known{c: c}
+	if !c.want.Read {
+		k.reads = map[string]string{}
+	}
 	s.scribble()
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- c.Run(ctx) }()
-	told := s.awaitView(c, said, "at the start", nil)
+	told := s.awaitView(k, said, "at the start", nil)
 	for i := range *programRounds {
 		harm := s.harm[s.rnd.IntN(len(s.harm))]
 		if i < len(s.harm) {
@@ -138,7 +173,7 @@ func (s *site) keepsUp(c *Client, said fmt.Stringer) {
 		s.scribble()
 		harm.do()
 		s.scribble()
-		told = s.awaitView(c, said, harm.name, told)
+		told = s.awaitView(k, said, harm.name, told)
 	}
 	stop()
 	if err := <-ran; err != nil {
@@ -150,14 +185,14 @@ func (s *site) keepsUp(c *Client, said fmt.Stringer) {
 }
 
 // awaitView takes what is told until the client is live and knows what is on the disk.
-func (s *site) awaitView(c *Client, said fmt.Stringer, after string, told []string) []string {
+func (s *site) awaitView(k *known, said fmt.Stringer, after string, told []string) []string {
 	s.t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	for !c.Status().Live || !maps.Equal(viewOf(c), s.disk()) {
-		e, err := c.Next(ctx)
+	for !k.c.Status().Live || !maps.Equal(k.files(), s.disk()) {
+		e, err := k.c.Next(ctx)
 		if err != nil {
-			view, disk := viewOf(c), s.disk()
+			view, disk := k.files(), s.disk()
 			for _, uri := range slices.Sorted(maps.Keys(disk)) {
 				if view[uri] != disk[uri] {
 					s.t.Errorf("%s: the view has %q, the disk %q", uri, view[uri], disk[uri])
@@ -168,8 +203,9 @@ func (s *site) awaitView(c *Client, said fmt.Stringer, after string, told []stri
 					s.t.Errorf("%s is in the view only", uri)
 				}
 			}
-			s.t.Fatalf("%s: %v; status %+v\ntold %s\nsaid %s", after, err, c.Status(), strings.Join(told, "\n"), said)
+			s.t.Fatalf("%s: %v; status %+v\ntold %s\nsaid %s", after, err, k.c.Status(), strings.Join(told, "\n"), said)
 		}
+		k.take(ctx, e)
 		told = append(told, fmt.Sprintf("%s %s %v", time.Now().Format("05.000"), inWords(e), e.Err))
 	}
 	return told
@@ -195,6 +231,11 @@ func (l *lockedBuffer) String() string {
 
 // TestTheViewIsTheDiskWhateverHappensToTheCommand kills, stops and replaces the command.
 func TestTheViewIsTheDiskWhateverHappensToTheCommand(t *testing.T) {
+	t.Run("kept", func(t *testing.T) { harmCommand(t, true) })
+	t.Run("told", func(t *testing.T) { harmCommand(t, false) })
+}
+
+func harmCommand(t *testing.T, read bool) {
 	t.Parallel()
 	s := newSite(t)
 	dir := filepath.Dir(s.root)
@@ -239,7 +280,7 @@ func TestTheViewIsTheDiskWhateverHappensToTheCommand(t *testing.T) {
 	said := &lockedBuffer{}
 	target := Command("sh", script)
 	target.Stderr = said
-	s.keepsUp(New(target, Want{Listed: true, Read: true}, impatient(said)), said)
+	s.keepsUp(New(target, Want{Listed: true, Read: read}, impatient(said)), said)
 }
 
 // proxy passes on what clients and a server say to each other, as long as it is let.
@@ -356,17 +397,22 @@ var listeningAt = regexp.MustCompile(`listening url=http://(\S+)/mcp`)
 
 // TestTheViewIsTheDiskWhateverHappensOverHTTP kills and stops the server, and has a proxy cut and stall what passes.
 func TestTheViewIsTheDiskWhateverHappensOverHTTP(t *testing.T) {
+	t.Run("kept", func(t *testing.T) { harmHTTP(t, true) })
+	t.Run("told", func(t *testing.T) { harmHTTP(t, false) })
+}
+
+func harmHTTP(t *testing.T, read bool) {
 	t.Parallel()
 	s := newSite(t)
 	p := newProxy(t)
 	server := &webServer{s: s}
-	p.to = server.start()
 	restart := func() {
 		address := server.start()
 		p.mu.Lock()
 		p.to = address
 		p.mu.Unlock()
 	}
+	restart()
 	s.harm = []harm{
 		{"killed and restarted", func() { server.kill(); s.scribble(); restart() }},
 		{"all cut", func() { p.cut(0) }},
@@ -386,7 +432,7 @@ func TestTheViewIsTheDiskWhateverHappensOverHTTP(t *testing.T) {
 	}
 	said := &lockedBuffer{}
 	target := URL("http://" + p.l.Addr().String() + "/mcp")
-	s.keepsUp(New(target, Want{Listed: true, Read: true}, impatient(said)), said)
+	s.keepsUp(New(target, Want{Listed: true, Read: read}, impatient(said)), said)
 	server.kill()
 }
 

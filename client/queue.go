@@ -109,13 +109,13 @@ func (q *queue) live(e Event) {
 	q.rouse()
 }
 
-// removed owes that a resource is listed no more, unless it was not told that it is. It is then not told as updated
-// either, unless it is followed for itself.
+// removed owes that a resource is listed no more, even if it was not told yet that it is: the consumer may have seen it in
+// the view. It is then not told as updated, unless it is followed for itself.
 func (q *queue) removed(uri string, explicit bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it := q.itemLocked(itemKey{Updated, uri})
-	it.removed = it.removed || !it.added
+	it.removed = true
 	it.added, it.resource = false, nil
 	it.updated = it.updated && explicit
 	q.rouse()

@@ -28,7 +28,7 @@ func TestASlowConsumerIsOwedASet(t *testing.T) {
 		"updated twice":                    {func(q *queue) { q.updated("a", false); q.updated("b", false); q.updated("a", false) }, []string{"updated a", "updated b"}},
 		"added, then updated":              {func(q *queue) { q.added(r("a"), false); q.updated("a", false) }, []string{"added a"}},
 		"added, then updated for itself":   {func(q *queue) { q.added(r("a"), true); q.updated("a", true) }, []string{"added a", "updated a"}},
-		"added, then removed":              {func(q *queue) { q.added(r("a"), false); q.removed("a", false) }, nil},
+		"added, then removed":              {func(q *queue) { q.added(r("a"), false); q.removed("a", false) }, []string{"removed a"}},
 		"removed, then added":              {func(q *queue) { q.removed("a", false); q.added(r("a"), false) }, []string{"removed a", "added a"}},
 		"removed, added, removed":          {func(q *queue) { q.removed("a", false); q.added(r("a"), false); q.removed("a", false) }, []string{"removed a"}},
 		"updated, then removed":            {func(q *queue) { q.updated("a", false); q.removed("a", false) }, []string{"removed a"}},

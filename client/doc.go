@@ -32,8 +32,10 @@
 // # Listens
 //
 // Everything that fits is asked for in one listen, and what comes later in further ones, which are merged when they are
-// many. A filter changes by a new listen: the old one is cancelled once the new one is acknowledged and the old one has
-// handed out what it owed. What arrives on a listen that was given up is discarded.
+// many. A filter changes by a new listen. The old one is cancelled once the new one is acknowledged, the old one has been
+// quiet for [Options.Grace], and the server then answers to something else: one that has stalled may still owe. After that the
+// list is walked and its entries compared or, if it is not wanted and contents are kept, these are read. What arrives on a
+// listen that was given up is discarded. A filter that the server refuses is asked for in halves.
 //
 // # Ends
 //

@@ -68,8 +68,10 @@ func (h *host) take(ctx context.Context, e Event) {
 		if e.Sets != h.sets {
 			return // it was told before want was set, and another comes
 		}
-		if h.want.List && h.fresh {
+		if h.fresh {
 			h.list = map[string]bool{}
+		}
+		if h.want.List {
 			for _, r := range h.c.Resources() {
 				h.list[r.URI] = true
 			}

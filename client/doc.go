@@ -16,12 +16,15 @@
 //
 // # Loss
 //
-// A change that happens after Live is told, or an event that has the consumer look again. What may have been missed is
-// looked at: after each connection the list is walked and compared with what was known, and each followed resource counts
-// as changed: without [Want.Read] it is told as [Updated], with it if its contents differ. The same is done with what a
-// new listen has taken over from an old one. A resource that appears is told as [Added] only when its own listen is
-// acknowledged, so that no later change of it falls between.
-// What a server does not announce is polled; see [Options.Poll].
+// A change that happens after Live is told, or an event has the consumer look again. What may have been missed is looked
+// at: after each connection the list is walked and compared with what was known, and each followed resource counts as
+// changed. Without [Want.Read] it is told as [Updated], with it if its contents differ. A resource that appears is told
+// as [Added], and is in the view, only when its own listen is acknowledged, so that no later change of it falls between.
+// A walk during which the list changed is followed by another, since pages are not consistent with each other. An update of
+// what was not asked for, by a server that spells URIs in its own way, has everything looked at that it may mean. What a
+// server does not announce is polled; see [Options.Poll].
+//
+// A change may be told more often than it happened: two listens cover a resource while one replaces the other.
 //
 // # Slow consumers
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -109,7 +110,10 @@ const maxTries = 3
 func (s *session) tryAgain(a *ask, err error, finish func(error)) bool {
 	var fault *Error
 	var status *StatusError
-	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) || errors.As(err, &status) {
+	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) {
+		return false
+	}
+	if errors.As(err, &status) && (s.legacy == nil || status.Status != http.StatusNotFound) { // "404": the session is gone
 		return false
 	}
 	s.ask(func(lost error) {

@@ -102,6 +102,28 @@ func TestTheEraIsFoundOut(t *testing.T) {
 	}
 }
 
+// A server that offers no stream of its own announces nothing, whatever its capabilities say.
+func TestAnEarlierServerWithoutAStreamIsPolled(t *testing.T) {
+	withLab(t, Want{List: true, URIs: []string{"test://a"}}, Options{}, func(f *fake) {
+		f.overHTTP, f.legacy, f.followErr = true, "2025-11-25", &wire.StatusError{Status: http.StatusMethodNotAllowed}
+		someFiles("a")(f)
+	}, func(l *lab) {
+		l.expect("live 1 1 1")
+		if s := l.c.Status(); !slices.Equal(s.PolledLists, []string{"resources"}) {
+			t.Errorf("status %+v", s)
+		}
+		l.do(func() { l.files["test://a"] = "A" })
+		time.Sleep(5 * time.Second)
+		l.expect("updated test://a")
+	})
+}
+
+func TestAStreamThatIsNotToBeHadIsALoss(t *testing.T) {
+	withLab(t, Want{}, Options{}, func(f *fake) {
+		f.overHTTP, f.legacy, f.followErr = true, "2025-11-25", &wire.StatusError{Status: http.StatusUnauthorized}
+	}, func(l *lab) { l.expect("lost 1 499.999999ms") })
+}
+
 // A command of an earlier revision may not answer what it does not know; a slow one of the modern revision answers late.
 func TestACommandThatDoesNotAnswerIsAskedToInitialize(t *testing.T) {
 	for _, modern := range []bool{false, true} {

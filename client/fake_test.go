@@ -27,20 +27,21 @@ type fake struct {
 	t        *testing.T
 	overHTTP bool
 
-	mu      sync.Mutex // guards what follows
-	files   map[string]string
-	folders map[string]bool // URIs that are not listed and can be followed
-	page    int             // entries in one page
-	legacy  string          // the revision, if it is one of before 2026-07-28
-	ttl     int             // ms
-	honour  func(filter) filter
-	refuse  func(c *fakeConn, r request) *jsonrpc.Error // in place of an answer
-	mute    func(c *fakeConn, r request) bool           // no answer
-	dialErr func(n int) error                           // of the nth attempt, from 1
-	dials   []time.Time
-	conns   []*fakeConn
-	log     []string             // of requests: method, or method and URI
-	lag     func() time.Duration // how long a message is under way, and an announcement is owed; nil: no time
+	mu        sync.Mutex // guards what follows
+	files     map[string]string
+	folders   map[string]bool // URIs that are not listed and can be followed
+	page      int             // entries in one page
+	legacy    string          // the revision, if it is one of before 2026-07-28
+	ttl       int             // ms
+	honour    func(filter) filter
+	refuse    func(c *fakeConn, r request) *jsonrpc.Error // in place of an answer
+	mute      func(c *fakeConn, r request) bool           // no answer
+	dialErr   func(n int) error                           // of the nth attempt, from 1
+	dials     []time.Time
+	followErr error // set before the first connection
+	conns     []*fakeConn
+	log       []string             // of requests: method, or method and URI
+	lag       func() time.Duration // how long a message is under way, and an announcement is owed; nil: no time
 }
 
 // fakeConn is one connection to a fake.
@@ -328,7 +329,7 @@ func (c *fakeConn) Cancel(ctx context.Context, id json.RawMessage) error {
 	return nil
 }
 
-func (c *fakeConn) Follow(ctx context.Context) error { return nil }
+func (c *fakeConn) Follow(ctx context.Context) error { return c.f.followErr }
 
 func (c *fakeConn) Close(ctx context.Context) error {
 	c.once.Do(func() { close(c.done) })

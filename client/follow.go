@@ -77,6 +77,9 @@ func (s *session) newFollow(uri string) *follow {
 	return f
 }
 
+// maxFormer bounds what is remembered of what was followed once.
+const maxFormer = 100_000
+
 // unfollow forgets what no listen covers any more.
 func (s *session) unfollow(f *follow) {
 	if !f.settled {
@@ -86,6 +89,9 @@ func (s *session) unfollow(f *follow) {
 		s.polls.remove(f.polled)
 		f.polled = nil
 		s.recount = true
+	}
+	if len(s.former) >= maxFormer {
+		clear(s.former) // what comes late for one of them is then taken for something else, and looked at in vain
 	}
 	s.former[f.uri] = true
 	f.settled = true // what still comes for it changes nothing

@@ -3,9 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -103,12 +101,13 @@ func (s *session) follow(then func()) {
 			return
 		}
 		s.post(func() {
-			var status *StatusError
 			switch {
+			case s.legacy != l: // server/discover was answered after all
+				return
 			case err == nil:
 				l.stream.at = s.heard
 				l.followed = s.overHTTP
-			case errors.As(err, &status) && (status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound):
+			case isOfEarlierServer(err):
 				l.announces, l.subscribe = 0, false
 			case within.Err() != nil:
 				s.lose(fmt.Errorf("%w: it does not open a stream within %v", ErrStalled, s.opts.Timeout))

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -174,3 +176,24 @@ func (s *session) look(it *pollItem) {
 
 // maxPages bounds a walk whose entries are not counted.
 const maxPages = 10_000
+
+// countPolled says what is polled, if that has changed.
+func (s *session) countPolled() {
+	if !s.recount {
+		return
+	}
+	s.recount = false
+	var uris, names []string
+	for uri, f := range s.followed {
+		if f.polled != nil && f.wanted() {
+			uris = append(uris, uri)
+		}
+	}
+	slices.SortFunc(uris, strings.Compare)
+	for _, of := range lists {
+		if s.unhonoured&of.flag != 0 {
+			names = append(names, of.name)
+		}
+	}
+	s.c.setStatus(func(st *Status) { st.Polled, st.PolledLists = uris, names })
+}

@@ -5,6 +5,17 @@ import (
 	"time"
 )
 
+// hearing is when a stream was last heard of.
+type hearing struct {
+	at    time.Time
+	alive bool // it has sent a keepalive
+}
+
+func (h *hearing) heardOf(now time.Time, keepalive bool) {
+	h.at = now
+	h.alive = h.alive || keepalive
+}
+
 // deadline is when expire has something to do next, if nothing else happens before.
 func (s *session) deadline() time.Time {
 	first := s.heard.Add(time.Hour)

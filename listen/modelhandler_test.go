@@ -315,7 +315,7 @@ func TestModelReachesHandlers(t *testing.T) {
 				posted += m.h.made
 			}
 		}
-		if acknowledged < 40 || told < 80 || posted < 80 || failed < 10 {
+		if acknowledged < 40 || told < 30 || posted < 100 || failed < 10 {
 			t.Errorf("%d acknowledged, %d told, %d posts, %d failed", acknowledged, told, posted, failed)
 		}
 	})

@@ -29,6 +29,9 @@ func newNotification(id, method string, params any) (notification, error) {
 		// The first two are "not delivered on the listen stream" (basic/transports/streamable-http, "Receiving Messages").
 		return n, fmt.Errorf("%s: %w", method, ErrNotHere)
 	}
+	if !utf8.ValidString(method) {
+		return n, errors.New("the method of a notification must be valid UTF-8")
+	}
 	members, err := membersOf(params)
 	if err != nil {
 		return n, fmt.Errorf("params of %s: %w", method, err)

@@ -89,7 +89,7 @@ func membersOf(params any) (map[string]json.RawMessage, error) {
 	return jsonrpc.Members(b.Bytes())
 }
 
-// appendMembers appends further members of an object, sorted by name.
+// appendMembers appends further members of an object, sorted by name, each with a comma before it.
 func appendMembers(dst []byte, members map[string]json.RawMessage) []byte {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		dst = append(dst, ',')

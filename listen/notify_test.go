@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,3 +205,64 @@ func TestNotificationsThatAreRefused(t *testing.T) {
 }
 
 func uriParams(uri string) map[string]string { return map[string]string{"uri": uri} }
+
+// TestNotifyTellsTheTruth has many notifications from many goroutines, some given up, and then the end: those that returned
+// nil were handed out, and no others.
+func TestNotifyTellsTheTruth(t *testing.T) {
+	for _, end := range []func(*listen.Stream){(*listen.Stream).Cancel, (*listen.Stream).Complete} {
+		hub := listen.NewHub(nil)
+		var mu sync.Mutex
+		sent, said := map[string]bool{}, map[string]bool{}
+		service := &listen.Service{Hub: hub, Handler: listen.HandlerFunc(func(_ context.Context, _ *listen.Request, p *listen.Pending) error {
+			s, err := p.Acknowledge(listen.Filter{})
+			if err != nil {
+				return err
+			}
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					for n := 0; ; n++ {
+						method := fmt.Sprint("ext/", i, "/", n)
+						ctx, stop := context.WithCancel(context.Background())
+						if n%3 == 0 {
+							go stop()
+						}
+						err := s.Notify(ctx, method, nil)
+						stop()
+						if err == nil {
+							mu.Lock()
+							sent[method] = true
+							mu.Unlock()
+						} else if err != context.Canceled {
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			return nil
+		})}
+		s, err := service.Open(t.Context(), json.RawMessage(`1`), json.RawMessage(`{"notifications":{}}`), &counter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(said) < 500 {
+			frame, _ := s.Next(nil, time.Now())
+			if frame == nil {
+				runtime.Gosched()
+				continue
+			}
+			if m := decode(t, frame); m.Method != methodAck {
+				said[m.Method] = true
+			}
+		}
+		end(s)
+		drained, _ := drain(t, s, time.Now())
+		if err := hub.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !maps.Equal(sent, said) || len(drained) > 1 || len(drained) == 1 && drained[0] != "result" {
+			t.Errorf("%d are said to be sent, %d were, then %q", len(sent), len(said), drained)
+		}
+	}
+}

@@ -45,6 +45,10 @@
 // [Endpoint.Shutdown] completes every listen, and after its context has ended cancels what is left, which then has half a
 // second.
 //
+// Handlers. What Options.Listen refuses within HTTPOptions.Keepalive has a status of its own over HTTP; until then, or the
+// acknowledgement, nothing is answered. After that the answer has begun, and what is refused is refused in it. A handler is
+// neither work nor a request in flight: it may take as long as it likes, and [listen.Hub.Shutdown] waits for it.
+//
 // Goroutines. An endpoint starts none; a session that is idle is ended by a timer. [Server.ServeStdio] starts one
 // that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that
 // reads ahead. It waits for all of them when it returns, but for those that are blocked in a read of the input, in a

@@ -2,9 +2,9 @@
 //
 // A [Hub] indexes streams by the keys they asked for. An event source tells it what changed with [Hub.Publish]; a
 // transport opens one [Stream] for each listen request, with a [Service], and pulls messages out of it with
-// [Stream.Next] immediately before it writes them. Who does not publish everything writes a [Handler]. The package has
-// never heard of files, sessions or sockets: any server can use it for its own events. It implements the server's half
-// of revision 2026-07-28, basic/patterns/subscriptions.
+// [Stream.Next] immediately before it writes them. A server that does not publish its events writes a [Handler]. The
+// package has never heard of files, sessions or sockets: any server can use it for its own events. It implements the
+// server's half of revision 2026-07-28, basic/patterns/subscriptions.
 //
 // # Handlers
 //
@@ -25,18 +25,18 @@
 //
 // The acknowledgement is the first message of a stream, whatever is published meanwhile. Of the changes that are due
 // those never said before come first, in the order of their Publish, then those whose pacing ended first. The
-// completion answer, the completion result or an error, is the last message. What a handler gives to [Sender.Notify] is
-// said in the order of the calls, each after the changes that were due when its turn came and before those that are due
-// since. Each stream is independent of all others, whatever their ids and filters.
+// answer, a completion result or an error, is the last message. What a handler gives to [Sender.Notify] is said in the
+// order of the calls, each after the changes that were due when its turn came and before those that are due since. Each
+// stream is independent of all others, whatever their ids and filters.
 //
 // # Loss
 //
-// Once Open or Add has returned, a change published to a matching key is owed: after the last Publish for a URI at
-// least one notification for it comes out of Next, unless the stream is cancelled or the URI removed first. A URI that
-// changes again before its notification was pulled is said once: a stream owes its client a set, not a queue. A
-// notification names every key that changed beneath its URI since the one before, and the container that the URI itself
-// is, each once, or, if they are more than 64, none: then anything beneath it may have changed. Memory is therefore
-// bounded by the filter, however slow the reader; there is no buffer to size and nothing to overflow. After
+// Once Open, Acknowledge or Add has returned, a change published to a matching key is owed: after the last Publish for
+// a URI at least one notification for it comes out of Next, unless the stream is cancelled or the URI removed first. A
+// URI that changes again before its notification was pulled is said once: a stream owes its client a set, not a queue.
+// A notification names every key that changed beneath its URI since the one before, and the container that the URI
+// itself is, each once, or, if they are more than 64, none: then anything beneath it may have changed. Memory is
+// therefore bounded by the filter, however slow the reader; there is no buffer to size and nothing to overflow. After
 // [Stream.Cancel] has returned Next hands out nothing at all, what was owed included. A message of Notify is handed out
 // or its caller gets an error: there is no queue of them but the calls that wait.
 //

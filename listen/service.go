@@ -100,7 +100,7 @@ func (s *Service) OpenRequest(ctx context.Context, r *Request, c Carrier) (*Stre
 	return s.Hub.Open(r.ID, honoured, subs, c, s.ServerInfo)
 }
 
-// honour asks the source, and sees to it that no more is honoured than was asked for.
+// honour asks the source, and sees to it that no more is honoured than was asked for, and no more and no less is delivered.
 func (s *Service) honour(ctx context.Context, asked Filter) (honoured Filter, subs []Sub, err error) {
 	if s.Source != nil {
 		if honoured, subs, err = s.Source.Honour(ctx, asked); err != nil {
@@ -108,6 +108,9 @@ func (s *Service) honour(ctx context.Context, asked Filter) (honoured Filter, su
 		}
 		if err := honoured.within(asked); err != nil {
 			return Filter{}, nil, fmt.Errorf("source honours too much: %w", err)
+		}
+		if err := keysFor(honoured.ResourceSubscriptions, subs); err != nil {
+			return Filter{}, nil, fmt.Errorf("source: %w", err)
 		}
 	}
 	return honoured, subs, ctx.Err()

@@ -101,6 +101,12 @@ func TestListensThatAreNotOpened(t *testing.T) {
 		{name: "the source is too kind", service: listen.Service{Source: sourceFunc(func(context.Context, listen.Filter) (listen.Filter, []listen.Sub, error) {
 			return listen.Filter{ToolsListChanged: true}, nil, nil
 		})}, params: `{"notifications":{}}`, err: listen.ErrNotAsked, code: -32603},
+		{name: "the source delivers too much", service: listen.Service{Source: honouring("a", "a", "b")}, params: `{"notifications":{"resourceSubscriptions":["a","b"]}}`,
+			text: `source: "b" has a key and is not honoured`, code: -32603},
+		{name: "the source delivers another", service: listen.Service{Source: honouring("a", "b")}, params: `{"notifications":{"resourceSubscriptions":["a","b"]}}`,
+			text: `source: "b" has a key and is not honoured`, code: -32603},
+		{name: "the source delivers too little", service: listen.Service{Source: honouring("a")}, params: `{"notifications":{"resourceSubscriptions":["a"]}}`,
+			text: `source: "a" is honoured and has no key`, code: -32603},
 		{name: "the client is gone", ctx: ended, params: `{"notifications":{}}`, err: context.Canceled, code: -32603},
 		{name: "the same with a handler", ctx: ended, service: listen.Service{Handler: waits}, params: `{"notifications":{}}`, err: context.Canceled, code: -32603},
 		{name: "the hub is full", service: listen.Service{Hub: listen.NewHub(&listen.Options{MaxStreams: 0}), Handler: waits}, params: `{"notifications":{}}`, err: listen.ErrShutdown, code: -32603},
@@ -136,6 +142,31 @@ func refusing(err error) listen.Source {
 	return sourceFunc(func(context.Context, listen.Filter) (listen.Filter, []listen.Sub, error) {
 		return listen.Filter{}, nil, err
 	})
+}
+
+// honouring is a source that honours one URI and has keys for others.
+func honouring(uri string, keys ...string) listen.Source {
+	return sourceFunc(func(context.Context, listen.Filter) (honoured listen.Filter, subs []listen.Sub, _ error) {
+		for _, key := range keys {
+			subs = append(subs, listen.Sub{Key: key, URI: key})
+		}
+		return uris(uri), subs, nil
+	})
+}
+
+// TestSourceMayMixItsKeys: what it honours may have several, in any order.
+func TestSourceMayMixItsKeys(t *testing.T) {
+	service := &listen.Service{Hub: listen.NewHub(nil), Source: sourceFunc(func(context.Context, listen.Filter) (listen.Filter, []listen.Sub, error) {
+		return uris("b", "a"), []listen.Sub{{Key: "1", URI: "a"}, {Key: "2", URI: "b"}, {Key: "3", URI: "a"}}, nil
+	})}
+	s, err := service.Open(t.Context(), json.RawMessage(`1`), json.RawMessage(`{"notifications":{"resourceSubscriptions":["a","c","b"]}}`), &counter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(service.Hub, "2", "3")
+	said, _ := drain(t, s, time.Now())
+	check(t, said, "ack", "b", "a")
+	s.Cancel()
 }
 
 // TestAugmentedListen has one acknowledgement, and one notification of what both tell of.

@@ -55,6 +55,43 @@ func urisWithin(uris, asked []string) error {
 	return nil
 }
 
+// keysFor says which of the URIs has no key, or which key belongs to none of them. It goes through both once if their order
+// is the same.
+func keysFor(uris []string, subs []Sub) error {
+	i := 0
+	for _, uri := range uris {
+		for i < len(subs) && subs[i].URI == uri {
+			i++
+		}
+		if i == 0 || subs[i-1].URI != uri {
+			return keysInAnyOrder(uris, subs)
+		}
+	}
+	if i < len(subs) {
+		return keysInAnyOrder(uris, subs)
+	}
+	return nil
+}
+
+func keysInAnyOrder(uris []string, subs []Sub) error {
+	has := make(map[string]bool, len(uris))
+	for _, uri := range uris {
+		has[uri] = false
+	}
+	for _, sub := range subs {
+		if _, known := has[sub.URI]; !known {
+			return fmt.Errorf("%q has a key and is not honoured", jsonrpc.Clip(sub.URI))
+		}
+		has[sub.URI] = true
+	}
+	for _, uri := range uris {
+		if !has[uri] {
+			return fmt.Errorf("%q is honoured and has no key", jsonrpc.Clip(uri))
+		}
+	}
+	return nil
+}
+
 // compact returns f with extensions that fit on a line. The error names the one that is no JSON.
 func (f *Filter) compact() (Filter, error) {
 	c := *f

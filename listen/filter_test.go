@@ -20,7 +20,9 @@ func TestParseFilter(t *testing.T) {
 			want: listen.Filter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{"a", "b"}}},
 		{in: `{"toolsListChanged":false,"resourceSubscriptions":[]}`, want: uris([]string{}...)},
 		{in: `{"resourceSubscriptions":["a","\u0061","b","a"]}`, want: uris("a", "b")},
-		{in: `{"later":{"x":[1]},"taskIds":null,"ToolsListChanged":5}`},
+		{in: `{"later":{"x": [1]},"taskIds":null,"ToolsListChanged":5}`, want: listen.Filter{Extensions: map[string]json.RawMessage{
+			"later": json.RawMessage(`{"x": [1]}`), "taskIds": json.RawMessage(`null`), "ToolsListChanged": json.RawMessage(`5`),
+		}}},
 
 		{in: ``, err: "notifications is missing"},
 		{in: `null`, err: "notifications must be an object"},

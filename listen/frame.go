@@ -1,6 +1,9 @@
 package listen
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
 
@@ -15,6 +18,8 @@ const (
 	kinds // how many kinds of change there are; what follows is none
 	acknowledged
 	result
+	failed
+	posted
 	nothing
 	ended
 )
@@ -29,7 +34,10 @@ var methods = [...]string{
 
 // Every message of a subscription carries this key with the id of the listen request, byte for byte (2026-07-28,
 // basic/patterns/subscriptions, "Receiving Notifications").
-const subscriptionID = `"_meta":{"io.modelcontextprotocol/subscriptionId":`
+const (
+	subscriptionKey = "io.modelcontextprotocol/subscriptionId"
+	subscriptionID  = `"_meta":{"` + subscriptionKey + `":`
+)
 
 // heads holds each notification up to the subscription's id: a delivery copies it and stamps the id.
 var heads = func() (heads [len(methods)]string) {
@@ -47,7 +55,7 @@ func appendAcknowledged(dst []byte, id string, f *Filter) []byte {
 	return append(dst, `}}`...)
 }
 
-// appendFilter leaves out what is not honoured ("Acknowledgment": unsupported types are omitted).
+// appendFilter leaves out what is not honoured ("Acknowledgment": unsupported types are omitted). Extensions are compact.
 func appendFilter(dst []byte, f *Filter) []byte {
 	sep := byte('{')
 	member := func(name string) {
@@ -72,6 +80,13 @@ func appendFilter(dst []byte, f *Filter) []byte {
 			dst = jsonrpc.AppendString(dst, uri)
 		}
 		dst = append(dst, ']')
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Extensions)) {
+		dst = append(dst, sep)
+		dst = jsonrpc.AppendString(dst, name)
+		dst = append(dst, ':')
+		dst = append(dst, f.Extensions[name]...)
+		sep = ','
 	}
 	if sep == '{' {
 		dst = append(dst, '{')
@@ -136,4 +151,13 @@ func appendResult(dst []byte, id string, serverInfo []byte) []byte {
 		dst = append(dst, serverInfo...)
 	}
 	return append(dst, `}}}`...)
+}
+
+// appendFailure encodes the error answer to the listen request.
+func appendFailure(dst []byte, id string, e *Error) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id...)
+	dst = append(dst, `,"error":`...)
+	dst = append(dst, e.Encode()...)
+	return append(dst, '}')
 }

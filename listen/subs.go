@@ -23,11 +23,7 @@ func (it *item) addKey(e *entry, key string) {
 
 // build makes the items of a stream that is not yet in the hub: two allocations instead of two for each key.
 func (s *Stream) build(f Filter, subs []Sub) {
-	lists := [kinds]bool{
-		resourcesList: f.ResourcesListChanged,
-		toolsList:     f.ToolsListChanged,
-		promptsList:   f.PromptsListChanged,
-	}
+	lists := f.lists()
 	for _, on := range lists {
 		if on {
 			s.lists++
@@ -143,4 +139,47 @@ func (s *Stream) find(uri string) *item {
 		}
 	}
 	return s.byURI[uri]
+}
+
+// owing makes the items of what a handler acknowledged. on and subs are what the built-in source publishes: what of it
+// was not acknowledged is left out. What the handler alone tells of has no key. The stream is not touched.
+func (s *Stream) owing(f Filter, on [kinds]bool, subs []Sub) (items []*item, lists int) {
+	into := &Stream{byURI: make(map[string]*item, len(f.ResourceSubscriptions))}
+	add := func(k kind, uri string) *item {
+		it := &item{}
+		into.addItem(it, k, uri)
+		it.stream = s
+		return it
+	}
+	for k, acknowledged := range f.lists() {
+		if !acknowledged {
+			continue
+		}
+		lists++
+		if it := add(kind(k), ""); on[k] {
+			it.addKey(&entry{}, "")
+		}
+	}
+	for _, uri := range f.ResourceSubscriptions {
+		add(updated, uri)
+	}
+	for _, sub := range subs {
+		if into.byURI[sub.URI] != nil {
+			into.subscribe(sub, nil, &entry{})
+		}
+	}
+	return into.items, lists
+}
+
+// findKind returns the item of a kind of list, or of a URI, or nil.
+func (s *Stream) findKind(k kind, uri string) *item {
+	if k == updated {
+		return s.find(uri)
+	}
+	for _, it := range s.items[:s.lists] {
+		if it.kind == k {
+			return it
+		}
+	}
+	return nil
 }

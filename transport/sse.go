@@ -30,7 +30,39 @@ func (x *exchange) listen(r *request) {
 	}
 	defer stream.Cancel()
 	e.carry(x, stream)
-	x.pump(stream, wake, nil)
+	if x.awaitAcknowledged(stream, wake) {
+		x.pump(stream, wake, nil)
+	}
+}
+
+// awaitAcknowledged waits for what a handler makes of a listen, so that a refusal has a status of its own: it answers that. It
+// waits no longer than any stream is silent: what is refused later is refused in the stream.
+func (x *exchange) awaitAcknowledged(stream *listen.Stream, wake bell) bool {
+	if stream.Pending() {
+		x.disarm()
+		limit := time.NewTimer(x.e.opts.Keepalive)
+		defer limit.Stop()
+		for late := false; !late && stream.Pending(); {
+			select {
+			case <-wake:
+			case <-limit.C:
+				late = true
+			case <-x.ctx.Done():
+				return false
+			}
+		}
+	}
+	err := stream.Refused()
+	if err == nil {
+		return true
+	}
+	frame := newFrame()
+	defer recycle(frame)
+	if answer, _ := stream.Next(*frame, time.Now()); answer != nil {
+		*frame = answer
+		x.answerError(answer, err, true)
+	}
+	return false
 }
 
 // keepalive is a comment, which "clients MUST ignore". The empty line is for those that cut a stream at such lines.

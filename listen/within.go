@@ -1,0 +1,77 @@
+package listen
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// within says what of f is not in asked, whose URIs differ: "The server MUST NOT send notification types the client has
+// not explicitly requested". Nil: nothing. A URI counts in the client's spelling, and once.
+func (f *Filter) within(asked Filter) error {
+	wanted := asked.lists()
+	for k, on := range f.lists() {
+		if on && !wanted[k] {
+			return fmt.Errorf("%s: %w", methods[k], ErrNotAsked)
+		}
+	}
+	for name := range f.Extensions {
+		if _, ok := asked.Extensions[name]; !ok {
+			return fmt.Errorf("notifications.%s: %w", jsonrpc.Clip(name), ErrNotAsked)
+		}
+	}
+	return urisWithin(f.ResourceSubscriptions, asked.ResourceSubscriptions)
+}
+
+// urisWithin goes through both lists once if their order is the same, as it usually is.
+func urisWithin(uris, asked []string) error {
+	i := 0
+	for _, uri := range asked {
+		if i < len(uris) && uris[i] == uri {
+			i++
+		}
+	}
+	if i == len(uris) {
+		return nil
+	}
+	left := make(map[string]bool, len(asked))
+	for _, uri := range asked {
+		left[uri] = true
+	}
+	for _, uri := range uris {
+		fresh, known := left[uri]
+		if !known {
+			return fmt.Errorf("notifications.resourceSubscriptions, %q: %w", jsonrpc.Clip(uri), ErrNotAsked)
+		}
+		if !fresh {
+			return fmt.Errorf("notifications.resourceSubscriptions names %q twice", jsonrpc.Clip(uri))
+		}
+		left[uri] = false
+	}
+	return nil
+}
+
+// compact returns f with extensions that fit on a line. The error names the one that is no JSON.
+func (f *Filter) compact() (Filter, error) {
+	c := *f
+	if len(f.Extensions) == 0 {
+		return c, nil
+	}
+	c.Extensions = make(map[string]json.RawMessage, len(f.Extensions))
+	for name, raw := range f.Extensions {
+		var b bytes.Buffer
+		err := json.Compact(&b, raw)
+		if err == nil && !utf8.Valid(raw) {
+			err = errors.New("not valid UTF-8")
+		}
+		if err != nil {
+			return Filter{}, fmt.Errorf("notifications.%s: %w", jsonrpc.Clip(name), err)
+		}
+		c.Extensions[name] = b.Bytes()
+	}
+	return c, nil
+}

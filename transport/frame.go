@@ -206,3 +206,13 @@ func leading(beginning []byte, member string) json.RawMessage {
 		}
 	}
 }
+
+// leadingText is a leading member that is a string, empty if it is not there.
+func leadingText(beginning []byte, member string) string {
+	raw := leading(beginning, member)
+	if raw == nil {
+		return ""
+	}
+	value, _ := text(raw)
+	return value
+}

@@ -534,11 +534,39 @@ func TestCloseIsBounded(t *testing.T) {
 		if err := l.pipe.Close(); err != nil {
 			t.Error(err)
 		}
-		if d := time.Since(start); d > 1100*time.Millisecond {
+		if d := time.Since(start); d > time.Second {
 			t.Errorf("took %v", d)
+		}
+		if err := l.pipe.Close(); err != nil {
+			t.Error(err)
 		}
 		close(stall)
 		l.raw(answered1("7"))
+		if err := l.writes("x\n"); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("a write returns %v", err)
+		}
+	})
+	intercepted(t, func(t *testing.T, l *library) { // the write of a frame stalls, and one of the library waits for it
+		l.send(listenTo("1", onlyA))
+		l.frames()
+		stall := make(chan struct{})
+		l.out.setStall(stall)
+		l.hub.Publish(listen.Change{Keys: []string{a}})
+		synctest.Wait()
+		failed := make(chan error, 1)
+		go func() { failed <- l.writes(answered1("7") + "\n") }()
+		start := time.Now()
+		if err := l.pipe.Close(); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("took %v", d)
+		}
+		close(stall)
+		if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("a write returns %v", err)
+		}
+		l.raw(updated("1", a))
 	})
 }
 

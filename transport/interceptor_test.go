@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -818,4 +819,65 @@ func FuzzInterceptedPipe(f *testing.F) {
 			t.Errorf("%q was not sent", got)
 		}
 	})
+}
+
+// What a handler says goes the way of everything else: after its acknowledgement, with its id, and not after a cancellation.
+func TestHandlersServeInterceptedListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub, told := listen.NewHub(nil), make(chan error, 3)
+		handler := listen.HandlerFunc(func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
+			if r.Filter.Extensions["com.example/ticks"] == nil {
+				return listen.InvalidParams("ask for ticks")
+			}
+			s, err := p.Acknowledge(r.Filter)
+			if err != nil {
+				return err
+			}
+			_ = s.Notify(ctx, "notifications/com.example/tick", map[string]int{"n": 1})
+			<-ctx.Done()
+			told <- context.Cause(ctx)
+			return nil
+		})
+		i := NewInterceptor(&listen.Service{Hub: hub, Handler: handler}, nil)
+		out := &sink{}
+		x := i.Stdio(strings.NewReader(""), out)
+		take := func(line string) []string {
+			before := len(out.written())
+			if !x.Take([]byte(line)) {
+				t.Errorf("%s is not taken", line)
+			}
+			synctest.Wait()
+			return raws(parseFrames(t, out.written()[before:]))
+		}
+		const ticks = `"com.example/ticks":{"every":1}`
+		tick := func(id string) string {
+			return `{"jsonrpc":"2.0","method":"notifications/com.example/tick","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `},"n":1}}`
+		}
+		for _, id := range []string{"1", `"1"`} {
+			if got := take(listenTo(id, ticks)); len(got) != 2 || got[0] != acknowledged(id, ticks) || !sameJSON(got[1], tick(id)) {
+				t.Errorf("got %q", got)
+			}
+		}
+		if got := take(listenTo("2", onlyA)); len(got) != 1 || !strings.Contains(got[0], "ask for ticks") {
+			t.Errorf("got %q", got)
+		}
+		if got := take(listenTo("2", ticks)); len(got) != 2 { // the id is free again
+			t.Errorf("got %q", got)
+		}
+		if got := take(cancel("1")); len(got) != 0 || <-told != listen.ErrCancelled {
+			t.Errorf("got %q", got)
+		}
+		before := len(out.written())
+		if err := x.Close(); err != nil || <-told != listen.ErrShutdown || <-told != listen.ErrShutdown {
+			t.Errorf("Close: %v", err)
+		}
+		if got := raws(parseFrames(t, out.written()[before:])); len(got) != 2 {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -77,7 +77,7 @@ func TestInterceptedStorm(t *testing.T) {
 			storm.take(lines.Bytes())
 		}
 	}()
-	storm.play(300)
+	storm.play(150)
 	close(stop)
 	all.Wait()
 	send.Close()

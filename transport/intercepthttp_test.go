@@ -228,6 +228,17 @@ func TestHTTPInterceptorBoundsTheBodiesItLooksAt(t *testing.T) {
 	if w := ask(iotest.OneByteReader(strings.NewReader(body))); w.Code != http.StatusBadRequest { // a listen without _meta
 		t.Errorf("status %d", w.Code)
 	}
+	large := strings.Replace(body, methodListen, "x", 1)
+	e.next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if e.bodies.used == 0 {
+			t.Error("what is held is not counted")
+		}
+		if got, err := io.ReadAll(r.Body); string(got) != large || err != nil || e.bodies.used != 0 {
+			t.Errorf("%d bytes, %v: %d are held", len(got), err, e.bodies.used)
+		}
+	})
+	ask(strings.NewReader(large))
+	e.next = l
 	odd := errors.New("odd")
 	ask(io.MultiReader(strings.NewReader(body[:100]), errorReader{odd}))
 	if got := l.sees(); len(got) != 1 || got[0].body != body[:100] || got[0].err != odd {

@@ -306,6 +306,27 @@ func TestVeryLongLinesPassInPieces(t *testing.T) {
 	})
 }
 
+// Neither does a long answer end a listen that has the id of a cancelled request by now.
+func TestVeryLongLateAnswersAreDropped(t *testing.T) {
+	intercepted(t, func(t *testing.T, l *library) {
+		l.send(modern("1", "hang", ""), cancel("1"), listenTo("1", onlyA))
+		l.raw(acknowledged("1", onlyA))
+		l.sees(modern("1", "hang", "")+"\n", cancel("1")+"\n")
+		for range 6 {
+			_ = l.writes(`{"jsonrpc":"2.0","id":1,"result":{"x":"`)
+			for range 5 {
+				_ = l.writes(strings.Repeat("y", 1<<20))
+			}
+			_ = l.writes(`"}}` + "\n")
+		}
+		l.nothing()
+		l.hub.Publish(listen.Change{Keys: []string{a}})
+		l.raw(updated("1", a))
+		l.says(answered1("2"))
+		l.raw(answered1("2"))
+	})
+}
+
 func TestVeryLongListensAreRefused(t *testing.T) {
 	intercepted(t, func(t *testing.T, l *library) {
 		long := `"resourceSubscriptions":["` + strings.Repeat("x", 5<<20) + `"]`

@@ -238,6 +238,8 @@ func TestHTTPInterceptorBoundsTheBodiesItLooksAt(t *testing.T) {
 		}
 	})
 	ask(strings.NewReader(large))
+	e.next = http.NotFoundHandler() // reads nothing
+	ask(strings.NewReader(large))
 	e.next = l
 	odd := errors.New("odd")
 	ask(io.MultiReader(strings.NewReader(body[:100]), errorReader{odd}))

@@ -440,6 +440,40 @@ func TestStalledOutputBlocksNoReading(t *testing.T) {
 	})
 }
 
+// What is refused is owed an answer, so that a client that sends more and reads none is not read from for ever.
+func TestRefusalsAreBounded(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		intercepted(t, func(t *testing.T, l *library) {
+			l.pipe.p.f.maxWeight = 64 << 10
+			stall := make(chan struct{})
+			l.out.setStall(stall)
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				for i := range 1000 {
+					_, _ = io.WriteString(l.in, modern(fmt.Sprint(i), methodListen, "")+"\n")
+				}
+			}()
+			synctest.Wait()
+			if owed := l.pipe.p.f.owed; owed < 15 || owed > 30 {
+				t.Errorf("%d answers are owed", owed)
+			}
+			if end {
+				if err := l.pipe.Close(); err != nil {
+					t.Error(err)
+				}
+				l.in.Close()
+			}
+			l.out.setStall(nil)
+			close(stall)
+			<-sent
+			if got := l.frames(); !end && len(got) != 1000 {
+				t.Errorf("%d answers", len(got))
+			}
+		})
+	}
+}
+
 // A library that reads nothing keeps no listen waiting, until there is much that it has not read.
 func TestStalledLibraryDelaysNoListen(t *testing.T) {
 	var stall chan struct{}

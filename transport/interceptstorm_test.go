@@ -165,10 +165,8 @@ func (c *clientStorm) take(line []byte) {
 	id := string(m.Params.Meta["io.modelcontextprotocol/subscriptionId"])
 	switch sub := c.subs[id]; {
 	case m.Method == "notifications/message":
-	case m.Method == "" && c.subs[string(m.ID)] != nil:
-		c.subs[string(m.ID)].completed = true
 	case m.Method == "":
-		close(c.answered[string(m.ID)])
+		c.answer(string(m.ID))
 	case sub == nil:
 		c.t.Errorf("for no subscription: %s", line)
 	case sub.silent || sub.completed:
@@ -178,4 +176,12 @@ func (c *clientStorm) take(line []byte) {
 	case !sub.acknowledged:
 		c.t.Errorf("before its acknowledgement: %s", line)
 	}
+}
+
+func (c *clientStorm) answer(id string) {
+	if sub := c.subs[id]; sub != nil {
+		sub.completed = true
+		return
+	}
+	close(c.answered[id])
 }

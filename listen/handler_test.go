@@ -426,6 +426,10 @@ func TestReturning(t *testing.T) {
 			f: func(context.Context, *listen.Request, *listen.Pending) error {
 				return &listen.Error{Code: 1, Message: "m", Data: func() {}}
 			}},
+		{name: "a deadline of its own", want: []string{"error"}, last: `"error":{"code":-32603,"message":"the request was abandoned"}}`, log: "deadline",
+			f: func(context.Context, *listen.Request, *listen.Pending) error {
+				return fmt.Errorf("ask the queue: %w", context.DeadlineExceeded)
+			}},
 		{name: "a panic", want: []string{"error"}, last: `"error":{"code":-32603,"message":"internal error: the server's log has the cause"}}`, log: "TestReturning",
 			f: func(context.Context, *listen.Request, *listen.Pending) error { panic("fault") }},
 		{name: "a panic after the acknowledgement", want: []string{"ack", "a", "error"}, log: "fault=fault",
@@ -479,6 +483,22 @@ func afterUpdates(err error) listen.HandlerFunc {
 		}
 		return err
 	}
+}
+
+// TestPanicWhileTheServerEnds changes nothing of what the client is told.
+func TestPanicWhileTheServerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := serve(t, `1`, `{}`, func(ctx context.Context, _ *listen.Request, _ *listen.Pending) error {
+			<-ctx.Done()
+			panic("fault")
+		})
+		v.s.Complete()
+		synctest.Wait()
+		v.says("ack", "result")
+		if !strings.Contains(v.log.String(), "fault=fault") || v.s.Refused() != nil {
+			t.Errorf("logged %q, refused %v", &v.log, v.s.Refused())
+		}
+	})
 }
 
 // TestPanicIsLoggedByDefault: nobody need set a logger to be told.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -80,6 +81,9 @@ func (x *exchange) pump(stream *listen.Stream, wake bell, rest []byte) (unsent [
 	x.openEvents()
 	for x.ctx.Err() == nil {
 		if err := x.send(*frame); err != nil {
+			if errors.Is(err, http.ErrNotSupported) {
+				x.e.log.Error("stream cannot be sent: a handler around this one gave it a ResponseWriter with neither Flush nor Unwrap", "err", err)
+			}
 			x.e.log.Debug("stream is not taken", "client", x.client, "err", err)
 			break
 		}

@@ -42,6 +42,11 @@ const (
 	Closed               // it has ended; Err says how the command left
 )
 
+func (k Kind) String() string {
+	return [...]string{"sent", "received", "received what is no message", "ended", "cancelled", "cancels must have been heard", "gave up",
+		"changing", "the change shows", "the change is settled", "stalled", "released", "closing", "closed"}[k]
+}
+
 // Part says what a request is for, as far as rules distinguish.
 type Part int
 

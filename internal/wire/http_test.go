@@ -150,6 +150,8 @@ func TestHTTPTellsWhyAnAnswerEnded(t *testing.T) {
 			[]string{`1: 401 end the server answered with status 401 Unauthorized: "who are you?"`}},
 		"a refusal in other JSON": {write(403, "application/json", `{"error":"no"}`),
 			[]string{`1: 403 end the server answered with status 403 Forbidden: "{\"error\":\"no\"}"`}},
+		"a refusal in a message": {write(401, "application/json", fault),
+			[]string{`1: 401 end the server answered with status 401 Unauthorized: "no"`}},
 		"a stream with a bad status": {write(503, "text/event-stream", "data: {}\n\n"),
 			[]string{`1: 503 end the server answered with status 503 Service Unavailable: "data: {}"`}},
 		"nothing":           {write(202, "", ""), []string{"1: 202 end " + ErrUnanswered.Error()}},

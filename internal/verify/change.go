@@ -166,6 +166,9 @@ func (p *probe) change(ctx context.Context, l *link) {
 }
 
 func (p *probe) window(ctx context.Context, l *link, what Subject, do func() error, shows func() bool) {
+	if p.dead[what.Method] {
+		return
+	}
 	c := &Change{What: what}
 	p.add(Entry{Conn: l.number, Kind: Changing, Change: c})
 	if do() != nil || !p.poll(ctx, l, shows) {
@@ -184,6 +187,16 @@ func (p *probe) settled(ctx context.Context, l *link, all ...*Change) {
 	}
 	for _, c := range all {
 		p.add(Entry{Conn: l.number, Kind: Settled, Change: c})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.view.windows {
+		if w.to < 0 || w.change.Own || !slices.Contains(all, w.change) {
+			continue
+		}
+		for _, t := range p.view.outcomes(w, w.to) {
+			p.dead[t.subject.Method] = len(t.heard) == 0 && len(t.missed) > 0
+		}
 	}
 }
 

@@ -31,8 +31,9 @@ type probe struct {
 	uris   []string // some that the server lists
 	first  *thing   // what the probe changes, nil if the server does not show it
 	second *thing
-	talks  bool // the server says something by itself
-	quiet  bool // it does not
+	dead   map[string]bool // by method, of what nobody was told though it had happened: not to be waited for again
+	talks  bool            // the server says something by itself
+	quiet  bool            // it does not
 
 	mu      sync.Mutex // guards the fields below
 	rec     *Recording
@@ -48,7 +49,7 @@ func newProbe(t wire.Target, opts *Options) *probe {
 		target: t, dial: opts.dial, world: opts.World, client: opts.Client, trace: opts.Trace,
 		wait: cmp.Or(opts.Wait, 10*time.Second), bound: cmp.Or(opts.Bound, 2*time.Minute),
 		rec:     &Recording{HTTP: t.URL != "", Patience: cmp.Or(opts.Patience, 10*time.Second)},
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), dead: map[string]bool{},
 	}
 	if p.dial == nil {
 		p.dial = wire.Dial

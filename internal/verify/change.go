@@ -166,7 +166,7 @@ func (p *probe) change(ctx context.Context, l *link) {
 }
 
 func (p *probe) window(ctx context.Context, l *link, what Subject, do func() error, shows func() bool) {
-	if p.dead[what.Method] {
+	if p.isDead(what.Method) {
 		return
 	}
 	c := &Change{What: what}
@@ -195,9 +195,16 @@ func (p *probe) settled(ctx context.Context, l *link, all ...*Change) {
 			continue
 		}
 		for _, t := range p.view.outcomes(w, w.to) {
-			p.dead[t.subject.Method] = len(t.heard) == 0 && len(t.missed) > 0
+			heard, known := p.heard[t.subject.Method]
+			p.heard[t.subject.Method] = heard || len(t.heard) > 0 || !known && len(t.missed) == 0
 		}
 	}
+}
+
+// isDead reports whether nobody was ever told of the like though it had happened: that need not be waited for again.
+func (p *probe) isDead(method string) bool {
+	heard, known := p.heard[method]
+	return known && !heard
 }
 
 // allTold reports whether some of these changes have to be told, and nobody waits for any of them any more.

@@ -1,6 +1,9 @@
 package verify
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // enough is how many bytes one listen must have had to say to be sure that its reader has stalled the server.
 const enough = 3 << 20
@@ -33,18 +36,22 @@ func checkStalled(v *view) verdict {
 			found.add("%s was not answered within %v", r.method, v.rec.Patience)
 		}
 	}
+	acks := slices.ContainsFunc(v.listens, func(l *listening) bool { return len(l.acks) > 0 && l.acks[0] < from })
 	for _, l := range v.listens {
-		if l.sent > from && l.sent < to && l.key.conn != conn && l.gaveUp >= 0 && len(l.acks) == 0 {
+		if acks && l.sent > from && l.sent < to && l.key.conn != conn && l.gaveUp >= 0 && len(l.acks) == 0 {
 			found.add("%v %s", l, v.unacknowledged(l))
 		}
 	}
-	audible := map[string]bool{} // what anybody was told of before
+	heard := hearings{}
 	v.eachTold(func(w *window, t told) {
-		if w.from < from {
-			audible[t.subject.Method] = audible[t.subject.Method] || len(t.heard) > 0
-		} else if w.to < to && len(t.missed) > 0 && audible[t.subject.Method] {
-			found.add("%s did not come to %s within %v", t.subject, names(t.missed), v.rec.Patience)
+		if w.from > from && w.to < to {
+			for _, l := range t.missed {
+				if heard.last(l, t) {
+					found.add("%s did not come to %v within %v", t.subject, l, v.rec.Patience)
+				}
+			}
 		}
+		heard.remember(w, t)
 	})
 	if gap, silence := v.longestGap(from), v.longestSilence(from, to); gap > 0 && silence > regular*gap {
 		found.add("nothing at all was told for %v, before at least every %v", silence.Round(time.Millisecond), gap.Round(time.Millisecond))

@@ -75,7 +75,7 @@ func (p *probe) startLooks(ctx context.Context, l *link) (all []*sight) {
 		if uri == "" {
 			k.change.What.Method = resourcesChanged
 		}
-		if p.dead[k.change.What.Method] {
+		if p.isDead(k.change.What.Method) {
 			continue
 		}
 		p.add(Entry{Conn: l.number, Kind: Changing, Change: k.change})

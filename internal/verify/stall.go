@@ -68,7 +68,7 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 func (p *probe) baggage() (uris []string) {
 	parent := p.uris[0][:strings.LastIndexByte(p.uris[0], '/')+1]
 	padding := strings.Repeat(strings.Repeat("x", 200)+"/", 2)
-	for i := range 8000 {
+	for i := range p.load {
 		uris = append(uris, fmt.Sprintf("%s%s%d", parent, padding, i))
 	}
 	return uris

@@ -32,9 +32,10 @@ type Client struct {
 	turn   int // counts how often want was set
 	status Status
 
-	lastID    int64 // of requests; owned by the session
-	known     bool  // Live was told once; owned by the session
-	listKnown bool  // view has the list that was told; owned by the session
+	lastID    int64           // of requests; owned by the session
+	known     bool            // Live was told once; owned by the session
+	listKnown bool            // view has the list that was told, but for untold; owned by the session
+	untold    map[string]bool // listed URIs that are told as added once they are covered; owned by the session
 }
 
 // Status is how things stand with the server.
@@ -54,7 +55,7 @@ func New(t Target, want Want, opts *Options) *Client {
 	c := &Client{
 		target: t, opts: o, dial: wire.Dial, random: rand.Int64N,
 		queue: newQueue(o.MaxNotifications), view: newView(), cache: newCache(o.CacheBytes),
-		asks: make(chan *ask), reset: make(chan struct{}, 1),
+		asks: make(chan *ask), reset: make(chan struct{}, 1), untold: map[string]bool{},
 	}
 	c.want, c.fault = want.check()
 	return c

@@ -56,6 +56,7 @@ type Event struct {
 	Listed   int // of Live: how many resources are listed, 0 if the list is not wanted
 	Followed int // of Live: how many resources are followed
 	Polled   int // of Live: how many of those the server does not announce changes of, so that they are polled
+	Sets     int // of Live: how many calls of [Client.Set] are in force, for who calls it while another goroutine calls Next
 
 	Err      error         // of Lost: why; of Updated with [Want.Read]: why there are no contents, such as an [*Error]
 	Graceful bool          // of Lost: the server has ended a listen in order, or has left in order

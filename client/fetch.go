@@ -67,8 +67,12 @@ func (s *session) took(f *follow, got *snapshot, how dirt, fresh time.Duration) 
 	}
 	changed := false
 	if s.want.Read {
-		before := s.c.view.snapshot(f.uri)
-		changed = before != nil && !before.same(got)
+		if before := s.c.view.snapshot(f.uri); before != nil {
+			changed = !before.same(got)
+		} else {
+			changed = f.seen && f.digest != got.digest()
+		}
+		f.seen = false
 		s.c.view.setContents(f.uri, got)
 	} else {
 		digest := got.digest()

@@ -35,6 +35,13 @@ func (f *follow) wanted() bool { return f.explicit || f.listed }
 // covered reports whether later changes of f are found, by a listen or by looks.
 func (f *follow) covered() bool { return f.acked || f.polled != nil }
 
+// keepDigest has later looks compare with a snapshot that is not kept any more.
+func (f *follow) keepDigest(of *snapshot) {
+	if of != nil {
+		f.seen, f.digest = true, of.digest()
+	}
+}
+
 // adopt begins to follow what is wanted, at the start of a session. All that was followed before counts as changed.
 func (s *session) adopt() {
 	for _, uri := range s.want.URIs {
@@ -51,7 +58,7 @@ func (s *session) newFollow(uri string) *follow {
 	if s.c.known {
 		f.dirt = notified
 	}
-	if s.want.Read {
+	if f.dirt == notified && s.want.Read && s.c.view.snapshot(uri) != nil {
 		f.dirt = suspect // what it holds is compared with what it held
 	}
 	s.followed[uri] = f
@@ -100,12 +107,22 @@ func (s *session) settle(f *follow) {
 	if f.fresh {
 		f.fresh = false
 		if r := s.c.view.resource(f.uri); r != nil && f.listed {
+			delete(s.c.untold, f.uri)
 			s.c.queue.added(r, f.explicit)
 			f.dirt = min(f.dirt, suspect) // whoever is told of it looks at it
 		}
 	}
 	if f.dirt == notified || f.dirt == suspect && s.reads(f) {
 		s.soil(f, f.dirt)
+	}
+}
+
+// unsettle has f read, if it is to be read, before it counts as known.
+func (s *session) unsettle(f *follow) {
+	if f.settled && s.reads(f) {
+		f.settled = false
+		s.unsettled++
+		s.soil(f, suspect)
 	}
 }
 
@@ -145,6 +162,9 @@ func (s *session) rewant() {
 			f = s.newFollow(uri)
 			f.dirt = clean // it was not followed before
 		}
+		if !f.wanted() {
+			s.unsettle(f)
+		}
 		f.explicit = true
 	}
 	for _, uri := range before.URIs {
@@ -176,17 +196,19 @@ func (s *session) rewantList(before Want) {
 	if s.want.List != before.List {
 		s.walked, s.stale = false, s.want.List
 		s.c.listKnown = false
+		clear(s.c.untold)
 		s.c.view.setList(nil)
 	}
 	for _, f := range s.followed {
-		switch {
-		case before.Listed && !s.want.Listed:
-			f.listed = false
+		if before.Listed && !s.want.Listed {
+			f.listed, f.fresh = false, false
 			s.renew = true
-		case !before.Read && s.want.Read && f.settled && f.wanted():
-			f.settled = false // until it is read
-			s.unsettled++
-			s.soil(f, suspect)
+		}
+		if !before.Read && f.wanted() {
+			s.unsettle(f)
+		}
+		if before.Read && !s.want.Read && f.polled != nil {
+			f.keepDigest(s.c.view.snapshot(f.uri))
 		}
 		if !s.want.Read || !f.wanted() {
 			s.c.view.dropContents(f.uri)

@@ -7,7 +7,7 @@ func (s *session) tellLive() {
 	if !s.announce || !s.settledAll() {
 		return
 	}
-	e := Event{Kind: Live}
+	e := Event{Kind: Live, Sets: s.turn}
 	if s.want.List {
 		e.Listed = len(s.c.view.listed) // only this goroutine changes it
 	}

@@ -197,8 +197,10 @@ func (s *session) learn(found []*Resource, until time.Time) {
 // list takes a listed resource. It is told if it is new.
 func (s *session) list(r *Resource, isNew bool) {
 	f := s.followed[r.URI]
+	isNew = isNew || s.c.untold[r.URI] // by a session that was lost before it was covered
 	if !s.want.Listed {
 		if isNew {
+			delete(s.c.untold, r.URI)
 			s.c.queue.added(r, f != nil && f.explicit)
 		}
 		return
@@ -208,33 +210,29 @@ func (s *session) list(r *Resource, isNew bool) {
 		if isNew || s.live || !s.c.listKnown {
 			f.dirt = clean // nobody knows anything of it that could have changed
 		}
+	} else if !f.wanted() {
+		s.unsettle(f) // the name has come back
 	}
-	appears := !f.listed
 	f.listed = true
 	if !isNew {
 		return
 	}
-	f.fresh = true
-	switch {
-	case !f.settled: // told when it is
-	case f.explicit || f.covered() && !s.reads(f):
-		f.fresh = false
+	if f.settled {
+		delete(s.c.untold, r.URI)
 		s.c.queue.added(r, f.explicit)
-	case appears:
-		f.settled = false
-		s.unsettled++
-		if f.covered() {
-			s.soil(f, suspect)
-		}
+		return
 	}
+	f.fresh = true // told when it is settled
+	s.c.untold[r.URI] = true
 }
 
 // unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
 func (s *session) unlist(uri string) {
 	f := s.followed[uri]
-	if s.c.listKnown {
+	if s.c.listKnown && !s.c.untold[uri] {
 		s.c.queue.removed(uri, f != nil && f.explicit)
 	}
+	delete(s.c.untold, uri)
 	if f == nil || !f.listed {
 		return
 	}

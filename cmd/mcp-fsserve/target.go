@@ -21,10 +21,10 @@ type target struct {
 	command []string    // what stands after --
 	url     string      // with the scheme http or https
 	header  http.Header // for the URL
-	beside  []string    // what stands before -- or behind the URL
+	beside  []string    // what stands before -- or behind the URL, and URIs among directories
 }
 
-// target reads the arguments of cmd: DIR..., or URL ARG..., or ARG... -- COMMAND ARG....
+// target reads the arguments of cmd: DIR... URI..., or URL ARG..., or ARG... -- COMMAND ARG....
 func (p *program) target(cmd *cobra.Command, args []string, bearer *bearer) (*target, error) {
 	t, err := p.parseTarget(cmd, args)
 	if err != nil {
@@ -59,11 +59,38 @@ func (p *program) parseTarget(cmd *cobra.Command, args []string) (*target, error
 	case startable(args[0]):
 		return nil, usageError("a command is written after --, as in: "+cmd.CommandPath()+" -- "+quoteArgs(args), "not a directory: %s", args[0])
 	}
-	cfg, err := p.config(cmd, args, nil)
+	dirs, uris := splitURIs(args)
+	if len(dirs) == 0 {
+		return nil, usageError("name the server too: a directory or a URL before it, or a command after --", "no server given for: %s", uris[0])
+	}
+	cfg, err := p.config(cmd, dirs, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &target{cfg: &cfg}, cfg.check()
+	return &target{cfg: &cfg, beside: uris}, cfg.check()
+}
+
+// splitURIs tells directories from URIs, which those of directories have :// in.
+func splitURIs(args []string) (dirs, uris []string) {
+	for _, arg := range args {
+		if scheme, _, found := strings.Cut(arg, "://"); found && isScheme(scheme) {
+			uris = append(uris, arg)
+		} else {
+			dirs = append(dirs, arg)
+		}
+	}
+	return dirs, uris
+}
+
+// isScheme reports whether a text can be that of a URI (RFC 3986, section 3.1).
+func isScheme(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789+-.", rune(c))) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // wire is the target as it is dialled.

@@ -144,6 +144,9 @@ func (x *exchange) whole(answer *http.Response) error {
 		return frameError(text, "it is longer than %d bytes", limit)
 	}
 	events := take(text)
+	if isNotLetIn(answer.StatusCode) {
+		return notLetIn(answer, text, events[0].Message)
+	}
 	for _, e := range events {
 		if e.Message == nil && answer.StatusCode/100 != 2 {
 			return &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate")}
@@ -154,6 +157,21 @@ func (x *exchange) whole(answer *http.Response) error {
 		x.took(e, answer)
 	}
 	return x.ended()
+}
+
+// isNotLetIn reports whether a status says that whoever asks may not: what was asked then does not matter, and no message
+// about it is an answer to that.
+func isNotLetIn(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
+}
+
+// notLetIn says why, in the words of the message if the body is one.
+func notLetIn(answer *http.Response, text []byte, m *Message) error {
+	refused := &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate")}
+	if m != nil && m.Error != nil {
+		refused.Body = clip([]byte(m.Error.Message))
+	}
+	return refused
 }
 
 // stream takes server-sent events.

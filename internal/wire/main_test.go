@@ -106,13 +106,12 @@ func (s *seen) wait(t *testing.T, is func(Event) bool) Event {
 	for {
 		s.mu.Lock()
 		more := s.more
-		for _, e := range s.events {
+		s.mu.Unlock()
+		for _, e := range s.all() {
 			if is(e) {
-				s.mu.Unlock()
 				return e
 			}
 		}
-		s.mu.Unlock()
 		select {
 		case <-more:
 		case <-late:
@@ -155,10 +154,6 @@ func isEnd(e Event) bool { return e.End }
 
 func method(name string) func(Event) bool {
 	return func(e Event) bool { return e.Message != nil && e.Message.Method == name }
-}
-
-func answerTo(id string) func(Event) bool {
-	return func(e Event) bool { return e.Message != nil && e.Message.Method == "" && string(e.Message.ID) == id }
 }
 
 func endOf(id string) func(Event) bool {

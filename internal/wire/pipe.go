@@ -97,14 +97,11 @@ func (p *pipe) why(broken error) error {
 	defer late.Stop()
 	select {
 	case <-p.child.exited:
-		if p.child.exit != nil {
-			return fmt.Errorf("the server left: %w", p.child.exit)
-		}
-		return nil
+		return p.child.exit
 	case <-late.C:
 	}
 	if broken == io.EOF || errors.Is(broken, os.ErrClosed) {
-		return errors.New("the server closed its output and did not leave")
+		return errors.New("it closed its output and did not leave")
 	}
 	return broken
 }

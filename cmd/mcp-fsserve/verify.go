@@ -44,25 +44,25 @@ func (p *program) verifyCommand() *cobra.Command {
 
 		SuggestFor: []string{"check", "test", "validate", "conformance", "lint"},
 		Long: `Put the subscriptions/listen of a server to the test, as revision 2026-07-28 of
-the protocol has it, and print one line a rule: whether it is kept, what it says,
-and where the specification says so. The server is a command, which is started
-several times, a URL, or this program on directories.
+the protocol has it, and print one line a rule: whether it is kept, what it
+says, and where the specification says so. The server is a command, which is
+started anew when it has become stuck, a URL, or this program on directories.
 
   ok    the rule was put to the test and is kept
   FAIL  it is broken; the next line says what came or did not come
   skip  it could not be put to the test; the next line says why
 
 What is told of changes can be tested fully only if something changes: with
---touch-root in files in a directory that the server serves, else when the
-server says something by itself. Only files whose names begin with
+--touch-root files in a directory that the server serves, else what the server
+changes by itself while it is watched. Only files whose names begin with
 mcp-fsserve-verify are made, and they are removed.
 
 With --json each line is an object with the members "rule", "result" ("ok",
 "fail" or "skip"), "says", "place" and, unless it is ok, "detail".
 
 A server may take its time: what has not come within --patience counts as
-missing. The whole takes a few seconds as a rule, and two minutes at most.
-With --log-level debug each message is shown.
+missing. All of it takes a few seconds as a rule, and two minutes at most. With
+--log-level debug each message is shown.
 
 The exit status is 0 if no rule is broken, 1 if one is or the server cannot be
 tested, and 2 after wrong usage.`,

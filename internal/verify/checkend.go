@@ -241,8 +241,10 @@ func checkStaysOpen(v *view) verdict {
 		if l.cancel >= 0 {
 			asked = l.cancel
 		}
-		if at, leaving := v.leaving[l.key.conn]; leaving {
-			asked = min(asked, at)
+		for _, ours := range []map[int]int{v.leaving, v.dropped} {
+			if at, ended := ours[l.key.conn]; ended {
+				asked = min(asked, at)
+			}
 		}
 		if took := v.between(l.acks[0], end); end >= 0 && end < asked && took < soon {
 			found.add("%v has ended %v after its acknowledgement: %s", l, took.Round(time.Millisecond), v.endOf(end))

@@ -20,7 +20,7 @@ func (v *view) outcomes(w *window, at int) (all []told) {
 	var open []*listening
 	since := w.from
 	for _, l := range v.listens {
-		if v.isOpen(l, w.from) && !v.isOver(l, at) {
+		if v.isOpen(l, w.from) && !v.isOver(l, at) && !v.stalled[l.key.conn] {
 			open = append(open, l)
 		}
 	}

@@ -19,6 +19,7 @@ type view struct {
 	byKey    map[key]*request
 
 	notes   map[int]note // of what was received
+	stalled map[int]bool // connections that were not read for a while: what comes on them comes late
 	strays  []stray      // what belongs to no request
 	windows []*window    // of changes, in order
 	broken  []int        // what is no message
@@ -87,7 +88,7 @@ func look(rec *Recording) *view {
 }
 
 func newView(rec *Recording) *view {
-	return &view{rec: rec, byKey: map[key]*request{}, notes: map[int]note{}, leaving: map[int]int{}, dropped: map[int]int{}, left: map[int]int{}}
+	return &view{rec: rec, byKey: map[key]*request{}, notes: map[int]note{}, stalled: map[int]bool{}, leaving: map[int]int{}, dropped: map[int]int{}, left: map[int]int{}}
 }
 
 // add takes in the entry at i, the last one.
@@ -120,6 +121,8 @@ func (v *view) add(i int) {
 		v.windows = append(v.windows, &window{change: e.Change, from: i, to: never, shown: never})
 	case Shown, Settled:
 		v.progress(i, e)
+	case Stalled:
+		v.stalled[e.Conn] = true
 	case Closing:
 		v.leaving[e.Conn] = i
 	case Dropped:
@@ -276,8 +279,10 @@ func (v *view) why(r *request) string {
 	if at < 0 {
 		return ""
 	}
-	if err := v.rec.Entries[at].Err; err != nil {
+	if err := v.rec.Entries[at].Err; err != nil && v.rec.HTTP {
 		return err.Error()
+	} else if err != nil {
+		return "the server left: " + err.Error()
 	}
 	return fmt.Sprintf("the server ended %s", map[bool]string{true: "the answer", false: "by itself"}[v.rec.HTTP])
 }

@@ -43,7 +43,6 @@ func TestMain(m *testing.M) {
 //	ended NAME STATUS            wait for its exit status; what it printed is then in NAME.out and NAME.err
 //	write FILE TEXT              write a line to a file, which may have a name no archive can hold, in Go's syntax
 //	many DIR N                   make N files in DIR
-//	locate NAME VARIABLE         set VARIABLE to the URL that its standard error names
 //	certificate CERT KEY         make a certificate for 127.0.0.1 and its key
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -68,7 +67,6 @@ func TestScript(t *testing.T) {
 			"ended":    cmdEnded,
 			"write":    cmdWrite,
 			"many":     cmdMany,
-			"locate":   cmdLocate,
 
 			"certificate": cmdCertificate,
 		},
@@ -301,13 +299,4 @@ func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
 	for i := range n {
 		ts.Check(os.WriteFile(filepath.Join(dir, fmt.Sprintf("one-of-a-good-many-files-%06d.txt", i)), nil, 0o666))
 	}
-}
-
-func cmdLocate(ts *testscript.TestScript, _ bool, args []string) {
-	p := find(ts, args, 2)
-	url := regexp.MustCompile(`url=(\S+)`).FindStringSubmatch(p.outputs[1].text())
-	if url == nil {
-		ts.Fatalf("%s names no URL", args[0])
-	}
-	ts.Setenv(args[1], url[1])
 }

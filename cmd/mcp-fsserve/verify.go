@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/verify"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
@@ -189,6 +188,9 @@ func findingJSON(f verify.Finding) []byte {
 	return line.Bytes()
 }
 
+// mostShown is how many bytes of a message are shown.
+const mostShown = 2000
+
 // tracer shows messages, nil if nobody looks.
 func tracer(ctx context.Context, log *slog.Logger) func(verify.Entry) {
 	if !log.Enabled(ctx, slog.LevelDebug) {
@@ -197,13 +199,13 @@ func tracer(ctx context.Context, log *slog.Logger) func(verify.Entry) {
 	return func(e verify.Entry) {
 		args := []any{"connection", e.Conn}
 		if e.Message != nil {
-			args = append(args, "message", jsonrpc.Clip(string(e.Message.Raw)))
+			args = append(args, "message", strings.ToValidUTF8(string(e.Message.Raw[:min(len(e.Message.Raw), mostShown)]), ""))
 		}
 		if e.ID != nil && e.Message == nil {
-			args = append(args, "id", string(e.ID))
+			args = append(args, "id", string(e.ID[:min(len(e.ID), mostShown)]))
 		}
 		if e.Request != nil {
-			args = append(args, "request", string(e.Request))
+			args = append(args, "request", string(e.Request[:min(len(e.Request), mostShown)]))
 		}
 		if e.Err != nil {
 			args = append(args, "err", e.Err)

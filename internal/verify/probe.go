@@ -305,18 +305,6 @@ func (p *probe) leave() error {
 	return p.world.Clear()
 }
 
-// reason tells why a connection or its last answer has ended, "" if neither has.
-func (p *probe) reason(l *link) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := len(p.view.requests) - 1; i >= 0; i-- {
-		if r := p.view.requests[i]; r.key.conn == l.number {
-			return p.view.why(r)
-		}
-	}
-	return ""
-}
-
 // note takes in what server/discover says.
 func (p *probe) note(result json.RawMessage) error {
 	var said struct {

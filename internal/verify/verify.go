@@ -96,13 +96,25 @@ func (p *probe) fit(ctx context.Context, l *link) (*link, error) {
 func (p *probe) meet(ctx context.Context, l *link) error {
 	answer := l.ask(ctx, "server/discover", nil, Plain)
 	if answer == nil {
-		if why := p.reason(l); why != "" {
-			return fmt.Errorf("the server does not answer: %s", why)
-		}
-		return fmt.Errorf("the server has not answered server/discover within %v", p.rec.Patience)
+		return p.unanswered(l)
 	}
 	if answer.Error != nil {
 		return fmt.Errorf("%w: server/discover: %w", ErrNotModern, answer.Error)
 	}
 	return p.note(answer.Result)
+}
+
+// unanswered says why the first request on a connection has no answer.
+func (p *probe) unanswered(l *link) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.rec.Entries {
+		if refused := (*wire.StatusError)(nil); e.Conn == l.number && errors.As(e.Err, &refused) {
+			return refused
+		}
+	}
+	if why := p.view.why(p.view.requests[0]); why != "" {
+		return fmt.Errorf("the server does not answer: %s", why)
+	}
+	return fmt.Errorf("the server has not answered server/discover within %v", p.rec.Patience)
 }

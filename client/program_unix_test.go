@@ -394,7 +394,6 @@ func TestTheViewIsTheDiskWhateverHappensOverHTTP(t *testing.T) {
 type webServer struct {
 	s     *site
 	cmd   *exec.Cmd
-	said  *lockedBuffer
 	ended chan struct{} // closed when it has left
 }
 

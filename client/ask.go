@@ -1,0 +1,146 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ask is what somebody who called Read or List waits for. done is closed when the rest is final.
+type ask struct {
+	ctx  context.Context
+	uri  string // of Read
+	list bool   // of List
+	done chan struct{}
+
+	contents  []Content
+	resources []*Resource
+	err       error
+	again     bool // the connection was lost before there was an answer
+
+	tries    int    // that failed; owned by the session
+	outdated bool   // a change was announced meanwhile: the answer is not remembered; owned by the session
+	id       string // of the request under way; owned by the session
+}
+
+// maxAsked is how many of them a session serves at a time.
+const maxAsked = 8
+
+// await has a served, by one session after the other until there is an answer.
+func (c *Client) await(ctx context.Context, a *ask) error {
+	for {
+		select {
+		case c.asks <- a:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.queue.over:
+			return ErrStopped
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !a.again {
+			return nil
+		}
+		*a = ask{ctx: a.ctx, uri: a.uri, list: a.list, done: make(chan struct{})}
+	}
+}
+
+// openAsks is where asks come from, nil while no more can be served.
+func (s *session) openAsks() <-chan *ask {
+	if !s.ready || len(s.asked) >= maxAsked {
+		return nil
+	}
+	return s.c.asks
+}
+
+func (s *session) serve(a *ask) {
+	s.asked[a] = true
+	stop := context.AfterFunc(a.ctx, func() {
+		s.post(func() {
+			if s.asked[a] {
+				delete(s.asked, a)
+				s.cancel(a.id)
+			}
+		})
+	})
+	finish := func(err error) {
+		stop()
+		if s.asked[a] {
+			delete(s.asked, a)
+			a.err = err
+			close(a.done)
+		}
+	}
+	s.try(a, finish)
+}
+
+func (s *session) try(a *ask, finish func(error)) {
+	if a.list {
+		s.serveList(a, finish)
+		return
+	}
+	a.id = s.call("resources/read", map[string]any{"uri": a.uri}, readFactor*s.opts.Timeout, func(r reply) {
+		got, fresh, err := understand(r)
+		if s.tryAgain(a, err, finish) {
+			return
+		}
+		if err == nil {
+			a.contents, err = got.contents, got.err
+		}
+		if err == nil && !a.outdated {
+			s.c.cache.keep(a.uri, a.contents, time.Now().Add(fresh))
+		}
+		if err != nil {
+			err = fmt.Errorf("resources/read: %w", err)
+		}
+		finish(err)
+	}).id
+}
+
+// maxTries is how often a request is sent whose connection fails while others are well.
+const maxTries = 3
+
+// tryAgain looks, after a failure of the connection, whether the server is there. If so it tries a once more; if not the
+// session is lost, and the next one serves a.
+func (s *session) tryAgain(a *ask, err error, finish func(error)) bool {
+	var fault *Error
+	var status *StatusError
+	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) || errors.As(err, &status) {
+		return false
+	}
+	s.ask(func(lost error) {
+		switch {
+		case lost != nil:
+			s.lose(lost)
+		case s.asked[a]:
+			s.try(a, finish)
+		}
+	})
+	return true
+}
+
+func (s *session) serveList(a *ask, finish func(error)) {
+	s.walk(a, func(found []*Resource, until time.Time, err error) {
+		if s.tryAgain(a, err, finish) {
+			return
+		}
+		a.resources = found
+		if err == nil && !a.outdated {
+			s.c.cache.keepList(found, until)
+		}
+		if err != nil {
+			err = fmt.Errorf("resources/list: %w", err)
+		}
+		finish(err)
+	})
+}
+
+// unserved sends a back, to be served by the next session.
+func (a *ask) unserved() {
+	a.again = true
+	close(a.done)
+}

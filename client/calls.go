@@ -1,0 +1,208 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
+)
+
+// call is a request that waits for its answer.
+type call struct {
+	id       string // as on the wire
+	method   string
+	deadline time.Time // for the answer; zero: none
+	then     func(reply)
+	listen   *listening // that it opened, nil for any other request
+}
+
+// reply is what became of a call: an answer, an [*Error] of the server, or why there is neither.
+type reply struct {
+	result json.RawMessage
+	err    error
+	status int // over HTTP, 0 if there was none
+}
+
+// fault is the error that the server answered with, nil if it did not.
+func (r reply) fault() *jsonrpc.Error {
+	var fault *jsonrpc.Error
+	if errors.As(r.err, &fault) {
+		return fault
+	}
+	return nil
+}
+
+// call sends a request; then is called when there is an answer, or none within the time.
+func (s *session) call(method string, params map[string]any, within time.Duration, then func(reply)) *call {
+	s.c.lastID++
+	c := &call{id: strconv.FormatInt(s.c.lastID, 10), method: method, deadline: time.Now().Add(within), then: then}
+	s.calls[c.id] = c
+	message := encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(c.id), "method": method, "params": s.dress(params)})
+	s.out.add(func(ctx context.Context) {
+		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
+			s.post(func() { s.answer(c.id, reply{err: err}) })
+		}
+	})
+	return c
+}
+
+// notify sends a notification.
+func (s *session) notify(method string, params map[string]any) {
+	message := encode(map[string]any{"jsonrpc": "2.0", "method": method, "params": s.dress(params)})
+	s.out.add(func(ctx context.Context) {
+		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
+			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, err)) })
+		}
+	})
+}
+
+// dress adds what every modern request carries (basic/index, "_meta").
+func (s *session) dress(params map[string]any) map[string]any {
+	if params == nil {
+		params = map[string]any{}
+	}
+	if s.legacy == nil {
+		params["_meta"] = map[string]any{
+			mcp.MetaProtocolVersion:    mcp.Modern,
+			mcp.MetaClientInfo:         mcp.Implementation{Name: s.opts.Name, Version: s.opts.Version},
+			mcp.MetaClientCapabilities: struct{}{},
+		}
+	}
+	return params
+}
+
+func encode(message any) []byte {
+	text, err := json.Marshal(message)
+	if err != nil {
+		panic("a message of the client cannot be encoded: " + err.Error()) // it holds strings and valid JSON
+	}
+	return text
+}
+
+// cancel gives up a request that may be under way. What still arrives for it belongs to no call and is discarded.
+func (s *session) cancel(id string) {
+	delete(s.calls, id)
+	s.out.add(func(ctx context.Context) {
+		if err := s.conn.Cancel(ctx, json.RawMessage(id)); err != nil && ctx.Err() == nil {
+			s.log.Debug("a request could not be cancelled", "id", id, "err", err)
+		}
+	})
+}
+
+// answer ends a call. The answer to what is no call any more is discarded.
+func (s *session) answer(id string, r reply) {
+	c := s.calls[id]
+	if c == nil {
+		return
+	}
+	delete(s.calls, id)
+	c.then(r)
+}
+
+// succeeded decodes the result of a call that cannot do without it; the connection is lost if there is none.
+func (s *session) succeeded(method string, r reply, result any) bool {
+	err := r.err
+	if err == nil {
+		err = json.Unmarshal(r.result, result)
+	}
+	if err != nil {
+		s.lose(fmt.Errorf("%s: %w", method, err))
+		return false
+	}
+	return true
+}
+
+// isSign reports whether something says no more than that the server is there.
+func isSign(e wire.Event) bool { return e.Message == nil && !e.End && e.Err == nil }
+
+// take understands one thing that arrived.
+func (s *session) take(e wire.Event) {
+	now := time.Now()
+	s.heard = now
+	request := string(e.Request)
+	if c := s.calls[request]; c != nil && c.listen != nil {
+		c.listen.heardOf(now, c.listen.acked && isSign(e)) // the headers of an answer are no keepalive
+	}
+	if e.Request == nil && s.legacy != nil {
+		s.legacy.stream.heardOf(now, s.legacy.followed && isSign(e))
+	}
+	switch {
+	case e.Message != nil && e.Message.Method != "" && e.Message.ID != nil:
+		s.refuse(e.Message)
+	case e.Message != nil && e.Message.Method != "":
+		s.takeNotification(request, e.Message)
+	case e.Message != nil:
+		s.takeAnswer(request, e)
+	case e.End:
+		s.takeEnd(request, e)
+	case e.Err != nil:
+		s.takeNonsense(e.Err)
+	}
+}
+
+func (s *session) takeAnswer(request string, e wire.Event) {
+	id := string(e.Message.ID)
+	if request != "" {
+		id = request // over HTTP an error need not repeat the id (basic/transports/streamable-http, "Sending Messages")
+	}
+	r := reply{result: e.Message.Result, status: e.Status}
+	if e.Message.Error != nil {
+		r.err = e.Message.Error
+		if id == "" || id == "null" {
+			s.log.Warn("the server answered with an error to what it does not say", "err", r.err)
+		}
+	}
+	s.answer(id, r)
+}
+
+// takeEnd ends the connection, or the call whose answer has ended. What has answered already has no call any more.
+func (s *session) takeEnd(request string, e wire.Event) {
+	if request != "" {
+		err := e.Err
+		if err == nil {
+			err = wire.ErrUnanswered
+		}
+		s.answer(request, reply{err: err, status: e.Status})
+		return
+	}
+	if e.Err == nil {
+		s.lose(ErrEnded)
+		s.graceful = s.loss == ErrEnded
+		return
+	}
+	s.lose(fmt.Errorf("%w: %w", ErrEnded, e.Err))
+}
+
+// takeNonsense survives what was never meant to be a message, such as a line of a log on standard output. What may be the
+// rest of one could have told of a change: the connection is given up, since all is looked at after the next.
+func (s *session) takeNonsense(err error) {
+	var frame *wire.FrameError
+	if errors.As(err, &frame) && !bytes.HasPrefix(bytes.TrimSpace(frame.Raw), []byte("{")) {
+		s.warnOnce("the server says what is no message", "err", err)
+		return
+	}
+	s.lose(err)
+}
+
+// refuse answers a request of the server. Only those of earlier revisions may send one; of these it is asked whether the
+// client is there.
+func (s *session) refuse(m *wire.Message) {
+	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": struct{}{}}
+	if m.Method != "ping" {
+		delete(answer, "result")
+		answer["error"] = jsonrpc.Errorf(jsonrpc.MethodNotFound, "method not found: this client answers no requests but ping")
+	}
+	message := encode(answer)
+	s.out.add(func(ctx context.Context) {
+		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
+			s.log.Debug("a request of the server could not be answered", "method", m.Method, "err", err)
+		}
+	})
+}

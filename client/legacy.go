@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// legacy is what a session has with a server of an earlier revision: resources are subscribed one by one, and what it
+// announces follows from its capabilities.
+type legacy struct {
+	cause     error // why it is not taken for a modern one
+	announces flagSet
+	subscribe bool    // it has resources/subscribe
+	failed    error   // why it does not initialize; what it answers to server/discover is still to come
+	stream    hearing // over HTTP, of what it says by itself
+	followed  bool    // the stream is open
+}
+
+// maxSubscribing is how many resources/subscribe are under way at a time.
+const maxSubscribing = 16
+
+// initialize opens a session as revisions before 2026-07-28 do.
+func (s *session) initialize(version string, cause error) {
+	l := &legacy{cause: cause}
+	s.legacy = l
+	s.call("initialize", map[string]any{
+		"protocolVersion": version,
+		"capabilities":    struct{}{},
+		"clientInfo":      mcp.Implementation{Name: s.opts.Name, Version: s.opts.Version},
+	}, s.opts.Timeout, func(r reply) {
+		if s.legacy == l {
+			s.initialized(r)
+		}
+	})
+}
+
+func (s *session) initialized(r reply) {
+	if r.err != nil {
+		why := fmt.Errorf("initialize: %w", r.err)
+		if s.legacy.cause != nil {
+			why = fmt.Errorf("%w (before that, server/discover: %v)", why, s.legacy.cause)
+		}
+		if s.discovering() {
+			s.legacy.failed = why
+			return
+		}
+		s.lose(why)
+		return
+	}
+	var result struct {
+		ProtocolVersion string
+		ServerInfo      mcp.Implementation
+		Capabilities    struct {
+			Resources struct{ Subscribe, ListChanged bool }
+			Tools     struct{ ListChanged bool }
+			Prompts   struct{ ListChanged bool }
+		}
+	}
+	if err := json.Unmarshal(r.result, &result); err != nil {
+		s.lose(fmt.Errorf("initialize: %w", err))
+		return
+	}
+	if !slices.Contains(mcp.LegacyVersions(), result.ProtocolVersion) {
+		s.lose(fmt.Errorf("%w: it supports %.40q", ErrVersion, result.ProtocolVersion))
+		return
+	}
+	can := result.Capabilities
+	s.legacy.subscribe = can.Resources.Subscribe
+	for flag, announced := range map[flagSet]bool{list: can.Resources.ListChanged, tools: can.Tools.ListChanged, prompts: can.Prompts.ListChanged} {
+		if announced {
+			s.legacy.announces |= flag
+		}
+	}
+	s.notify("notifications/initialized", nil)
+	s.follow(func() { s.begin(result.ProtocolVersion, result.ServerInfo) })
+}
+
+// discovering reports whether server/discover is unanswered.
+func (s *session) discovering() bool {
+	for _, c := range s.calls {
+		if c.method == "server/discover" {
+			return true
+		}
+	}
+	return false
+}
+
+// follow opens the stream of what the server says by itself, and then goes on. A server that has none announces nothing
+// ("405 Method Not Allowed, indicating that the server does not offer an SSE stream": 2025-11-25, basic/transports).
+func (s *session) follow(then func()) {
+	l := s.legacy
+	s.out.add(func(ctx context.Context) {
+		within, stop := context.WithTimeout(ctx, s.opts.Timeout)
+		defer stop()
+		err := s.conn.Follow(within)
+		if ctx.Err() != nil {
+			return
+		}
+		s.post(func() {
+			var status *StatusError
+			switch {
+			case err == nil:
+				l.stream.at = s.heard
+				l.followed = s.overHTTP
+			case errors.As(err, &status) && (status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound):
+				l.announces, l.subscribe = 0, false
+			case within.Err() != nil:
+				s.lose(fmt.Errorf("%w: it does not open a stream within %v", ErrStalled, s.opts.Timeout))
+				return
+			default:
+				s.lose(fmt.Errorf("open the stream of announcements: %w", err))
+				return
+			}
+			then()
+		})
+	})
+}
+
+// coverLegacy subscribes to what is not covered, some at a time, and unsubscribes from what is not wanted any more.
+func (s *session) coverLegacy() {
+	if s.renew {
+		s.renew = false
+		for uri, f := range s.followed {
+			if f.wanted() {
+				continue
+			}
+			if f.acked {
+				s.call("resources/unsubscribe", map[string]any{"uri": uri}, s.opts.Timeout, func(reply) {})
+			}
+			s.unfollow(f)
+		}
+	}
+	s.honour(s.wantedFlags(), s.legacy.announces)
+	for len(s.uncovered) > 0 && s.unanswered < maxSubscribing {
+		f := s.uncovered[0]
+		s.uncovered = s.uncovered[1:]
+		if !s.legacy.subscribe {
+			s.pollResource(f)
+			continue
+		}
+		s.unanswered++
+		s.call("resources/subscribe", map[string]any{"uri": f.uri}, s.opts.Timeout, func(r reply) {
+			s.unanswered--
+			switch {
+			case r.err == nil:
+				s.covered(f)
+			case r.fault() != nil:
+				s.pollResource(f)
+			default:
+				s.lose(fmt.Errorf("resources/subscribe: %w", r.err))
+			}
+		})
+	}
+}

@@ -1,0 +1,259 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// walk follows the pages of resources/list. A cursor that the server does not take any more begins it anew ("the client
+// SHOULD discard all cached pages and re-fetch from the beginning": server/utilities/caching).
+type walk struct {
+	s        *session
+	list     []*Resource
+	seen     map[string]bool
+	until    time.Time // when the first of the pages is stale
+	cursor   string
+	cursors  map[string]bool // of this round, so that pages that lead in a circle are seen
+	restarts int
+	ask      *ask // that it is for, nil: the session itself
+	then     func(list []*Resource, until time.Time, err error)
+}
+
+const (
+	maxRestarts = 5         // of one walk
+	maxListed   = 1_000_000 // resources in one list
+)
+
+var (
+	errCircle   = errors.New("the pages of the list lead in a circle")
+	errTooLong  = fmt.Errorf("the list has more than %d resources", maxListed)
+	errRestarts = errors.New("the server does not take its own cursors")
+)
+
+func (s *session) walk(a *ask, then func([]*Resource, time.Time, error)) {
+	w := &walk{s: s, ask: a, then: then}
+	w.begin()
+}
+
+func (w *walk) begin() {
+	w.list, w.seen, w.cursor, w.cursors = nil, map[string]bool{}, "", map[string]bool{}
+	w.until = time.Now().Add(maxTTL)
+	w.next()
+}
+
+func (w *walk) next() {
+	params := map[string]any{}
+	if w.cursor != "" {
+		params["cursor"] = w.cursor
+	}
+	page := w.s.call("resources/list", params, w.s.opts.Timeout, w.took)
+	if w.ask != nil {
+		w.ask.id = page.id
+	}
+}
+
+func (w *walk) took(r reply) {
+	if fault := r.fault(); fault != nil && w.cursor != "" {
+		if w.restarts++; w.restarts > maxRestarts {
+			w.then(nil, time.Time{}, fmt.Errorf("%w: %w", errRestarts, fault))
+			return
+		}
+		w.begin()
+		return
+	}
+	var page struct {
+		Resources  []json.RawMessage
+		NextCursor string
+		TTLMs      float64
+	}
+	err := r.err
+	if err == nil {
+		err = json.Unmarshal(r.result, &page)
+	}
+	if err != nil {
+		w.then(nil, time.Time{}, err)
+		return
+	}
+	if until := time.Now().Add(ttl(page.TTLMs)); until.Before(w.until) {
+		w.until = until
+	}
+	w.add(page.Resources)
+	switch {
+	case page.NextCursor == "":
+		w.then(w.list, w.until, nil)
+	case w.cursors[page.NextCursor]:
+		w.then(nil, time.Time{}, errCircle)
+	case len(w.list) > maxListed:
+		w.then(nil, time.Time{}, errTooLong)
+	default:
+		w.cursor = page.NextCursor
+		w.cursors[w.cursor] = true
+		w.next()
+	}
+}
+
+// add takes the entries of a page. A server without stable pages may give one twice when others come and go.
+func (w *walk) add(entries []json.RawMessage) {
+	for _, raw := range entries {
+		var e struct {
+			URI, Name, Title, Description, MIMEType string
+			Size                                    float64
+			Annotations                             struct{ LastModified string }
+		}
+		if err := json.Unmarshal(raw, &e); err != nil || e.URI == "" {
+			w.s.log.Warn("the server lists what is no resource", "err", err)
+			continue
+		}
+		if w.seen[e.URI] {
+			continue
+		}
+		w.seen[e.URI] = true
+		w.list = append(w.list, &Resource{URI: e.URI, Name: e.Name, Title: e.Title, Description: e.Description,
+			MIMEType: e.MIMEType, Size: int64(e.Size), LastModified: e.Annotations.LastModified, Raw: raw})
+	}
+}
+
+// maxTTL bounds what a server may have its client believe for how long.
+const maxTTL = 24 * time.Hour
+
+// ttl is how long an answer is fresh: "if ttlMs is negative, clients SHOULD ignore it and treat it as 0".
+func ttl(ms float64) time.Duration {
+	if !(ms > 0) {
+		return 0
+	}
+	return time.Duration(math.Min(ms, float64(maxTTL/time.Millisecond)) * float64(time.Millisecond))
+}
+
+// walkList walks the list again if it is stale, once its changes are announced or known not to be, and nothing else is
+// under way. Before Live is told it is walked once: a list that changes all the time would put that off for ever.
+func (s *session) walkList() {
+	if !s.stale || s.walking || !s.want.List || !s.listensTo(list) || len(s.uncovered) > 0 || s.walked && s.announce {
+		return
+	}
+	s.stale, s.walking = false, true
+	s.walks++
+	s.walk(nil, func(found []*Resource, until time.Time, err error) {
+		s.walking = false
+		var fault *jsonrpc.Error
+		if errors.As(err, &fault) && fault.Code == jsonrpc.MethodNotFound {
+			s.log.Warn("the server has no list of resources", "err", err)
+			found, until, err = nil, time.Now(), nil
+		}
+		switch {
+		case err != nil:
+			s.lose(fmt.Errorf("resources/list: %w", err))
+		case s.want.List:
+			s.learn(found, until)
+		}
+	})
+}
+
+// listensTo reports whether it is known if the server announces what flag is for.
+func (s *session) listensTo(flag flagSet) bool {
+	return s.unanswered == 0 && (s.legacy != nil || s.flags != nil && s.flags.flags&flag != 0)
+}
+
+// learn compares the list with what was known of it. Nothing is told of the first, and what is to be followed is told as
+// added when it is.
+func (s *session) learn(found []*Resource, until time.Time) {
+	if !s.stale {
+		s.c.cache.keepList(found, until)
+	}
+	s.walked = true
+	compare := s.compare
+	s.compare = false
+	before := s.c.view.setList(found)
+	old := make(map[string]*Resource, len(before))
+	for _, r := range before {
+		old[r.URI] = r
+	}
+	changed := false
+	for _, r := range found {
+		was := old[r.URI]
+		delete(old, r.URI)
+		changed = changed || was == nil
+		s.list(r, s.c.listKnown && was == nil)
+		if compare && was != nil && !bytes.Equal(was.Raw, r.Raw) {
+			s.differs(r.URI)
+		}
+	}
+	for _, r := range before {
+		if old[r.URI] != nil {
+			changed = true
+			s.unlist(r.URI)
+		}
+	}
+	if it := s.looks[list]; it != nil {
+		s.polls.again(it, changed, time.Until(until), s)
+	}
+}
+
+// list takes a listed resource. It is told if it is new.
+func (s *session) list(r *Resource, isNew bool) {
+	f := s.followed[r.URI]
+	isNew = isNew || s.c.untold[r.URI] // by a session that was lost before it was covered
+	if !s.want.Listed {
+		if isNew {
+			delete(s.c.untold, r.URI)
+			s.c.queue.added(r, f != nil && f.explicit)
+		}
+		return
+	}
+	if f == nil {
+		f = s.newFollow(r.URI)
+		if isNew || s.live || !s.c.listKnown {
+			f.dirt = clean // nobody knows anything of it that could have changed
+		}
+	} else if !f.wanted() {
+		s.unsettle(f) // the name has come back
+	}
+	f.listed = true
+	if !isNew {
+		return
+	}
+	if f.settled {
+		delete(s.c.untold, r.URI)
+		s.c.queue.added(r, f.explicit)
+		return
+	}
+	f.fresh = true // told when it is settled
+	s.c.untold[r.URI] = true
+}
+
+// unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
+func (s *session) unlist(uri string) {
+	f := s.followed[uri]
+	if s.c.listKnown && !s.c.untold[uri] {
+		s.c.queue.removed(uri, f != nil && f.explicit)
+	}
+	delete(s.c.untold, uri)
+	if f == nil || !f.listed {
+		return
+	}
+	f.listed, f.fresh = false, false
+	if f.explicit {
+		return
+	}
+	f.dirt = clean
+	s.settle(f)
+	s.c.view.dropContents(uri)
+}
+
+// differs: the entry of a resource is another than in the list before, and nothing was told of it since then.
+func (s *session) differs(uri string) {
+	f := s.followed[uri]
+	if f == nil || !f.wanted() || !f.settled || f.toldAt >= s.walks-1 {
+		return
+	}
+	how := notified
+	if s.reads(f) {
+		how = suspect
+	}
+	s.soil(f, how)
+}

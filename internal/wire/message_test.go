@@ -1,0 +1,43 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMessagesAreJudgedByTheirEnvelope(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`:                               "",
+		` {"jsonrpc":"2.0","id":1.5,"result":null} `:                         "", // whoever asked compares ids and reads results
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`: "",
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`:                           "",
+		`{"jsonrpc":"2.0","method":"a","params":[]}`:                         "",
+		`{"jsonrpc":"2.0","id":1}`:                                           "one of method, result and error must be there",
+		`{"jsonrpc":"2.0","method":"a","result":{}}`:                         "one of method, result and error must be there",
+		`{"jsonrpc":"1.0","method":"a"}`:                                     `jsonrpc is not "2.0"`,
+		`{"method":"a"}`:                                                     `jsonrpc is not "2.0"`,
+		`{"jsonrpc":"2.0","method":""}`:                                      "method is not a non-empty string",
+		`{"jsonrpc":"2.0","method":5}`:                                       "method is not a non-empty string",
+		`{"jsonrpc":"2.0","id":1,"error":"no"}`:                              "error is not an object with a code and a message",
+		`{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}`:                      "error is not an object with a code and a message",
+		`{"jsonrpc":"2.0","id":1,"id":2,"result":{}}`:                        `"id" occurs twice`,
+		`"text"`: "not an object",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}": "not valid UTF-8",
+		"[]": "invalid request: the batch is empty",
+		"[1": "parse error: not valid JSON",
+	} {
+		events := take([]byte(text))
+		if len(events) != 1 {
+			t.Fatalf("%s: %d events", text, len(events))
+		}
+		e := events[0]
+		switch {
+		case want == "":
+			if e.Message == nil || e.Err != nil || string(e.Message.Raw) != strings.TrimSpace(text) {
+				t.Errorf("%s: %+v", text, e)
+			}
+		case e.Err == nil || e.Err.(*FrameError).Reason != want:
+			t.Errorf("%s: %v, want %s", text, e.Err, want)
+		}
+	}
+}

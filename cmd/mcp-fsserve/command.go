@@ -36,7 +36,7 @@ func (p *program) command() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.Var(&choice{"--log-level", &p.level, logLevelNames}, "log-level", "least level to log on standard error")
 	flags.Var(&choice{"--log-format", &p.format, logFormatNames}, "log-format", "how to log on standard error")
-	root.AddCommand(p.listCommand(), p.listenCommand(), p.completionCommand())
+	root.AddCommand(p.listCommand(), p.listenCommand(), p.verifyCommand(), p.completionCommand())
 	completeFlags(root)
 	return root
 }
@@ -76,7 +76,8 @@ SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
   mcp-fsserve --http 8080 ~/notes              # at http://127.0.0.1:8080/mcp
   mcp-fsserve list ~/notes                     # what it would serve
   mcp-fsserve list --why secret.pem ~/notes    # why something is not served
-  mcp-fsserve listen ~/notes                   # what a listener is told`,
+  mcp-fsserve listen ~/notes                   # what a listener is told
+  mcp-fsserve verify -- npx some-server        # whether a server listens well`,
 		Version: version(),
 		Args:    cobra.ArbitraryArgs, // judged by places, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {

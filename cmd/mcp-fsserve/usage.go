@@ -12,6 +12,8 @@ import (
 // Groups of flags, in the order of the help. What is in none comes last.
 const (
 	groupForm    = "Form of the list"
+	groupTest    = "The test"
+	groupServer  = "Servers at a URL"
 	groupChoice  = "Choosing what is served"
 	groupAnswers = "Answers"
 	groupChanges = "Changes"
@@ -20,7 +22,7 @@ const (
 	groupOther   = "Other flags"
 )
 
-var groups = []string{groupForm, groupChoice, groupAnswers, groupChanges, groupLimits, groupHTTP, groupOther}
+var groups = []string{groupForm, groupTest, groupServer, groupChoice, groupAnswers, groupChanges, groupLimits, groupHTTP, groupOther}
 
 // helpWidth is how many columns a terminal has at least.
 const helpWidth = 80

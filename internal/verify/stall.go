@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// stallOne asks for so much on a connection that is not read that the server cannot write it, and looks what becomes of
+// another connection meanwhile.
+func (p *probe) stallOne(ctx context.Context, l *link) {
+	if !p.rec.HTTP || len(p.uris) == 0 {
+		return
+	}
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	transport := &http.Transport{DialContext: g.dial}
+	defer transport.CloseIdleConnections()
+	defer g.raise()
+	still, err := p.connect(ctx, &http.Client{Transport: transport, CheckRedirect: noRedirect})
+	if err != nil || still.ask(ctx, "server/discover", nil, Plain) == nil { // the handshake of TLS needs to be read
+		return
+	}
+	p.add(Entry{Conn: still.number, Kind: Stalled})
+	g.lower()
+	baggage := still.listen(ctx, p.newID(), filter{URIs: p.baggage()}, Baggage)
+
+	all := l.open(ctx, 3, p.everything(), Plain)
+	if l.acknowledgements(ctx, all...) {
+		p.change(ctx, l)
+	}
+	p.time(ctx, l, Plain)
+
+	p.add(Entry{Conn: still.number, Kind: Released})
+	g.raise()
+	still.acknowledgements(ctx, baggage)
+	still.cancel(ctx, baggage)
+	still.drop()
+}
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// baggage are URIs that make an acknowledgement of nearly two megabytes, below the limits that servers have.
+func (p *probe) baggage() (uris []string) {
+	parent := p.uris[0][:strings.LastIndexByte(p.uris[0], '/')+1]
+	padding := strings.Repeat(strings.Repeat("x", 200)+"/", 2)
+	for i := range 4000 {
+		uris = append(uris, fmt.Sprintf("%s%s%d", parent, padding, i))
+	}
+	return uris
+}
+
+// gate lets through what connections read, or holds it up.
+type gate struct {
+	mu   sync.Mutex
+	open chan struct{} // closed while reads go through; made anew by lower
+}
+
+func (g *gate) lower() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = make(chan struct{})
+}
+
+func (g *gate) raise() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+	default:
+		close(g.open)
+	}
+}
+
+func (g *gate) state() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// dial makes connections whose buffers hold little and whose reads the gate can hold up.
+func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(4096) // the system may take it for a wish
+	}
+	return &gated{Conn: conn, gate: g}, nil
+}
+
+// gated is a connection behind a gate.
+type gated struct {
+	net.Conn
+	gate *gate
+}
+
+func (c *gated) Read(b []byte) (int, error) {
+	<-c.gate.state() // raised before the probe leaves
+	return c.Conn.Read(b)
+}

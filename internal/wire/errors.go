@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+var (
+	// ErrClosed reports a Conn that was closed, or a pipe whose server has left.
+	ErrClosed = errors.New("the connection to the server is closed")
+	// ErrUnanswered reports a stream that ended before the answer to its request.
+	ErrUnanswered = errors.New("the server ended the stream before it answered")
+	// ErrForced reports a command that had to be ended by a signal.
+	ErrForced = errors.New("ended by force, since it did not leave when its input ended")
+)
+
+// FrameError says what is wrong with something that came in place of a message. More may follow it.
+type FrameError struct {
+	Raw    []byte // its beginning
+	Reason string
+}
+
+func (e *FrameError) Error() string {
+	if len(e.Raw) == 0 {
+		return "the server sent what is no message: " + e.Reason
+	}
+	return fmt.Sprintf("the server sent what is no message: %s: %q", e.Reason, e.Raw)
+}
+
+func frameError(raw []byte, format string, args ...any) *FrameError {
+	return &FrameError{Raw: []byte(jsonrpc.Clip(string(raw[:min(len(raw), 256)]))), Reason: fmt.Sprintf(format, args...)}
+}
+
+// StatusError is an answer over HTTP whose status says that it is not what was asked for, and whose body is no message.
+type StatusError struct {
+	Status    int
+	Body      string // its beginning
+	Challenge string // of WWW-Authenticate
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("the server answered with status %d", e.Status)
+	if name := http.StatusText(e.Status); name != "" {
+		text += " " + name
+	}
+	if e.Body != "" {
+		text += fmt.Sprintf(": %q", e.Body)
+	}
+	return text
+}

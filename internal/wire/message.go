@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+)
+
+// take makes events of what came in one frame: one of a message, several of a batch (2025-03-26 has them), one with an
+// error of anything else. The messages alias raw.
+func take(raw []byte) []Event {
+	raw = bytes.TrimSpace(raw)
+	if !jsonrpc.IsBatch(raw) {
+		return []Event{takeOne(raw)}
+	}
+	parts, fault := jsonrpc.Batch(raw)
+	if fault != nil {
+		return []Event{{Err: frameError(raw, "%s", fault.Message)}}
+	}
+	events := make([]Event, len(parts))
+	for i, part := range parts {
+		events[i] = takeOne(part)
+	}
+	return events
+}
+
+func takeOne(raw []byte) Event {
+	m, err := parse(raw)
+	if err != nil {
+		return Event{Err: err}
+	}
+	return Event{Message: m}
+}
+
+// parse reads what a server sends. It judges the envelope alone: an id may be of any kind, since whoever asked compares
+// it with what was asked.
+func parse(raw []byte) (*Message, *FrameError) {
+	if !utf8.Valid(raw) {
+		return nil, frameError(raw, "not valid UTF-8")
+	}
+	fields, err := jsonrpc.Members(raw)
+	if err != nil {
+		return nil, frameError(raw, "%v", err)
+	}
+	var version string
+	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
+		return nil, frameError(raw, `jsonrpc is not "2.0"`)
+	}
+	m := &Message{Raw: raw, ID: fields["id"], Params: fields["params"], Result: fields["result"]}
+	if method, ok := fields["method"]; ok {
+		if json.Unmarshal(method, &m.Method) != nil || m.Method == "" {
+			return nil, frameError(raw, "method is not a non-empty string")
+		}
+	}
+	if fault, ok := fields["error"]; ok {
+		if fault[0] != '{' || json.Unmarshal(fault, &m.Error) != nil {
+			return nil, frameError(raw, "error is not an object with a code and a message")
+		}
+	}
+	answers := 0
+	for _, is := range []bool{m.Method != "", m.Result != nil, m.Error != nil} {
+		if is {
+			answers++
+		}
+	}
+	if answers != 1 {
+		return nil, frameError(raw, "one of method, result and error must be there")
+	}
+	return m, nil
+}

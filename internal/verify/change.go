@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 // thing is a resource that the probe has made.
@@ -64,31 +66,29 @@ func (p *probe) poll(ctx context.Context, l *link, done func() bool) bool {
 // mostPages bounds how far a list is walked.
 const mostPages = 1000
 
-// walk visits what the server lists, until visit says that it has seen enough.
-func (p *probe) walk(ctx context.Context, l *link, visit func(uri, name string) (enough bool)) {
+// walk visits what the server lists, until visit says that it has seen enough. It reports whether the server did its part.
+func (p *probe) walk(ctx context.Context, l *link, visit func(uri, name string) (enough bool)) bool {
 	params := map[string]any{}
 	for range mostPages {
 		answer := l.ask(ctx, "resources/list", params, Plain)
-		if answer == nil || answer.Error != nil {
-			return
-		}
 		var page struct {
 			Resources  []struct{ URI, Name string }
 			NextCursor string
 		}
-		if json.Unmarshal(answer.Result, &page) != nil {
-			return
+		if answer == nil || answer.Error != nil || json.Unmarshal(answer.Result, &page) != nil {
+			return false
 		}
 		for _, r := range page.Resources {
 			if visit(r.URI, r.Name) {
-				return
+				return true
 			}
 		}
 		if page.NextCursor == "" {
-			return
+			return true
 		}
 		params = map[string]any{"cursor": page.NextCursor}
 	}
+	return false
 }
 
 // find returns the URI of what is listed under a name that nothing else has, "" if it is not listed.
@@ -105,20 +105,26 @@ func (p *probe) find(ctx context.Context, l *link, name string) (found string) {
 // reads reports whether a resource reads as text.
 func (p *probe) reads(ctx context.Context, l *link, uri, text string) bool {
 	answer := l.ask(ctx, "resources/read", map[string]any{"uri": uri}, Plain)
-	if answer == nil || answer.Error != nil {
+	var contents []struct{ Text, Blob string }
+	if json.Unmarshal(contentsOf(answer), &contents) != nil {
 		return false
 	}
-	var result struct{ Contents []struct{ Text, Blob string } }
-	if json.Unmarshal(answer.Result, &result) != nil {
-		return false
-	}
-	for _, c := range result.Contents {
+	for _, c := range contents {
 		blob, _ := base64.StdEncoding.DecodeString(c.Blob)
 		if c.Text == text || string(blob) == text {
 			return true
 		}
 	}
 	return false
+}
+
+// contentsOf are the contents in the answer to resources/read, nil without one.
+func contentsOf(answer *wire.Message) json.RawMessage {
+	var result struct{ Contents json.RawMessage }
+	if answer == nil || json.Unmarshal(answer.Result, &result) != nil {
+		return nil
+	}
+	return result.Contents
 }
 
 // someURIs is how many resources of the server a listen asks for that asks for all.
@@ -141,11 +147,11 @@ func (p *probe) look(ctx context.Context, l *link) {
 }
 
 // change has something change and waits until every listen was told, or should have been; without a way to change
-// anything it waits for what the server says by itself, unless it has said nothing before.
+// anything it waits for what the server says by itself, unless it never says anything.
 func (p *probe) change(ctx context.Context, l *link) {
 	if p.first == nil {
 		if !p.quiet {
-			p.overhear(ctx)
+			p.overhear(ctx, l)
 		}
 		return
 	}
@@ -166,44 +172,33 @@ func (p *probe) window(ctx context.Context, l *link, what Subject, do func() err
 		return // the server does not show it, or the disk is full: nothing follows
 	}
 	p.add(Entry{Conn: l.number, Kind: Shown, Change: c})
-	p.until(ctx, p.rec.Patience, allTold)
-	p.settled(ctx, l.number, c)
+	p.until(ctx, p.rec.Patience, func(v *view) bool { return v.allTold(c) })
+	pause(ctx, settle/2) // for what should not come at all
+	p.settled(ctx, l, c)
 }
 
-// settled ends a window, after a while for what should not come at all.
-func (p *probe) settled(ctx context.Context, conn int, c *Change) {
-	pause(ctx, settle/2)
-	if ctx.Err() == nil {
-		p.add(Entry{Conn: conn, Kind: Settled, Change: c})
+// settled ends windows.
+func (p *probe) settled(ctx context.Context, l *link, all ...*Change) {
+	if ctx.Err() != nil {
+		return
+	}
+	for _, c := range all {
+		p.add(Entry{Conn: l.number, Kind: Settled, Change: c})
 	}
 }
 
-// crossing is how long what was said before the last listen was open may be on its way to others.
-const crossing = time.Second
-
-// overhear waits until the server has told something by itself to everybody who wants to hear of it.
-func (p *probe) overhear(ctx context.Context) {
-	pause(ctx, crossing)
-	c := &Change{Own: true}
-	p.add(Entry{Kind: Changing, Change: c})
-	if !p.until(ctx, p.wait, allTold) {
-		p.mu.Lock()
-		something := len(p.view.lastTold()) > 0
-		p.mu.Unlock()
-		if p.quiet = !something; something {
-			p.until(ctx, p.rec.Patience, allTold)
+// allTold reports whether some of these changes have to be told, and nobody waits for any of them any more.
+func (v *view) allTold(all ...*Change) bool {
+	due := false
+	for _, w := range v.windows {
+		if !slices.Contains(all, w.change) {
+			continue
+		}
+		for _, t := range v.outcomes(w, len(v.rec.Entries)-1) {
+			if due = true; len(t.waiting) > 0 {
+				return false
+			}
 		}
 	}
-	p.settled(ctx, 0, c)
-}
-
-// lastTold is what became of the last window until now.
-func (v *view) lastTold() []told {
-	return v.outcomes(v.windows[len(v.windows)-1], len(v.rec.Entries)-1)
-}
-
-// allTold reports whether something is to be told in the last window, and nobody waits for it any more.
-func allTold(v *view) bool {
-	all := v.lastTold()
-	return len(all) > 0 && !slices.ContainsFunc(all, func(t told) bool { return len(t.waiting) > 0 })
+	return due
 }

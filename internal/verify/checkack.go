@@ -23,7 +23,7 @@ func checkAcknowledged(v *view) verdict {
 // unacknowledged says how a listen was left without acknowledgement, "" if it was not.
 func (v *view) unacknowledged(l *listening) string {
 	switch {
-	case len(l.acks) > 0:
+	case len(l.acks) > 0, l.cancel >= 0 && len(l.answers) > 0 && l.answers[0] > l.cancel:
 		return ""
 	case len(l.answers) > 0:
 		answer := v.rec.Entries[l.answers[0]].Message
@@ -49,6 +49,9 @@ func checkAckFirst(v *view) verdict {
 			continue
 		}
 		tested = true
+		if len(l.acks) > 0 && len(l.answers) > 0 && l.answers[0] < l.acks[0] {
+			found.add("%v is answered before its acknowledgement: %s", l, v.quote(l.answers[0]))
+		}
 		if first := l.messages[0]; v.note(first).subject.Method != acknowledged {
 			found.add("the first message of %v is %s", l, v.quote(first))
 		}

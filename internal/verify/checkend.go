@@ -22,7 +22,7 @@ func checkCancelSilent(v *view) verdict {
 	var found faults
 	tested := false
 	for _, l := range v.listens {
-		if l.heard < 0 {
+		if l.heard < 0 || l.part == Identity {
 			continue
 		}
 		for _, i := range l.messages {
@@ -45,7 +45,7 @@ func checkCancelUnanswered(v *view) verdict {
 	var found faults
 	tested := false
 	for _, l := range v.listens {
-		if l.cancel < 0 || l.askedBad != nil {
+		if l.cancel < 0 || l.askedBad != nil || l.part == Identity {
 			continue
 		}
 		tested = tested || l.heard >= 0 && len(l.acks) > 0
@@ -71,18 +71,31 @@ func checkCancelOthers(v *view) verdict {
 	}
 	var found faults
 	tested := false
+	hears := map[*listening]map[string]bool{} // what each was told of when it was last to be told
 	v.eachTold(func(w *window, t told) {
-		if w.from < first || len(t.heard)+len(t.missed) >= fifty {
-			return
-		}
+		after := w.from > first && len(t.heard)+len(t.missed) < fifty
 		for _, l := range t.missed {
-			if l.acks[0] < v.firstCancel() {
+			if after && hears[l][t.subject.Method] {
 				found.add("after the cancel of another one %v was not told of %s within %v", l, t.subject, v.rec.Patience)
 			}
 		}
-		tested = tested || slices.ContainsFunc(t.heard, func(l *listening) bool { return l.acks[0] < v.firstCancel() })
+		for _, l := range t.heard {
+			tested = tested || after && hears[l][t.subject.Method]
+		}
+		remember(hears, t)
 	})
-	return found.or(tested, "nothing was told after a cancel")
+	return found.or(tested, "nothing was told before and after a cancel to a listen that goes on")
+}
+
+func remember(hears map[*listening]map[string]bool, t told) {
+	for heard, all := range map[bool][]*listening{true: t.heard, false: t.missed} {
+		for _, l := range all {
+			if hears[l] == nil {
+				hears[l] = map[string]bool{}
+			}
+			hears[l][t.subject.Method] = heard
+		}
+	}
 }
 
 // checkCancelUnknown: "Invalid cancellation notifications SHOULD be ignored".
@@ -234,23 +247,31 @@ func checkMalformed(v *view) verdict {
 		if l.part != Malformed {
 			continue
 		}
-		asked := string(v.rec.Entries[l.sent].Message.Raw)
+		asked := notificationsOf(v.rec.Entries[l.sent].Message.Params)
 		switch {
 		case len(l.acks) > 0:
-			found.add("it was acknowledged: %s", asked)
+			found.add("%s is acknowledged", asked)
 		case len(l.answers) > 0:
 			tested = true
 			if v.rec.Entries[l.answers[0]].Message.Error == nil {
-				found.add("it was answered with a result: %s", asked)
+				found.add("%s is answered with a result", asked)
 			}
 		case v.why(l.request) == "" && l.gaveUp >= 0:
-			found.add("it was not answered within %v: %s", v.rec.Patience, asked)
+			found.add("%s is not answered within %v", asked, v.rec.Patience)
 		case l.end >= 0:
 			refusal := (*wire.StatusError)(nil)
 			tested = tested || errors.As(v.rec.Entries[l.end].Err, &refusal)
 		}
 	}
 	return found.or(tested, "no such listen was answered")
+}
+
+func notificationsOf(params json.RawMessage) string {
+	var asked struct{ Notifications json.RawMessage }
+	if json.Unmarshal(params, &asked) != nil || asked.Notifications == nil {
+		return "a listen without notifications"
+	}
+	return "a listen with notifications " + clip(string(asked.Notifications))
 }
 
 // checkCompleted: "When the server ends a subscription on its own initiative (for example, during shutdown), it SHOULD

@@ -1,5 +1,7 @@
 package verify
 
+import "slices"
+
 // The ids that are put to the test. The integer is the first one that a number of 64 bits with a fraction does not hold.
 const (
 	idZero   = "0"
@@ -38,12 +40,28 @@ func (v *view) checkID(l *listening, found *faults) {
 			found.add("the answer to %v has another id: %s", l, v.quote(i))
 		}
 	}
+	if l.heard >= 0 {
+		for _, i := range l.messages {
+			if i > l.heard {
+				found.add("%v goes on after its cancel: %s", l, v.quote(i))
+			}
+		}
+	} else if len(l.acks) > 0 && len(l.answers) > 0 && v.otherCancelled(l, l.answers[0]) {
+		found.add("the cancel of another id has ended %v: %s", l, v.quote(l.answers[0]))
+	}
 	if problem := v.unacknowledged(l); problem != "" {
 		if at := v.twin(l); at >= 0 {
 			problem += "; instead came " + v.quote(at)
 		}
 		found.add("%v %s", l, problem)
 	}
+}
+
+// otherCancelled reports whether a listen whose id looks like that of l was cancelled before an entry.
+func (v *view) otherCancelled(l *listening, before int) bool {
+	return slices.ContainsFunc(v.listens, func(o *listening) bool {
+		return o != l && o.key.conn == l.key.conn && o.cancel >= 0 && o.cancel < before && looksAlike(o.id, l.id)
+	})
 }
 
 // twin finds a message for an id that l's may have become.

@@ -11,7 +11,7 @@ func (p *probe) everything() filter {
 	return filter{Tools: true, Prompts: true, Resources: true, URIs: p.uris}
 }
 
-// newName of a listen: half of the listens have strings for ids.
+// newStringID gives out an id that is a string.
 func (p *probe) newStringID() json.RawMessage {
 	p.lastID++
 	return fmt.Appendf(nil, `"listen-%d"`, p.lastID)
@@ -50,16 +50,23 @@ func (p *probe) listenToAll(ctx context.Context, l *link) {
 		open(p.newStringID(), filter{URIs: []string{uri}}, Plain)
 	}
 	l.acknowledgements(ctx, all...)
-	if l.ask(ctx, "server/discover", nil, Plain) != nil && !l.unfit() {
+	if l.ask(ctx, "server/discover", nil, Plain) == nil || l.unfit() {
+		return
+	}
+	p.change(ctx, l)
+	if l.cancel(ctx, json.RawMessage(idNumber)); l.heard(ctx) { // and not "1"
 		p.change(ctx, l)
 	}
 }
 
-// cancelSome cancels two of three listens, one that has only just been asked for, and one that is not there.
+// cancelSome cancels two of three listens, one that has only just been asked for, and one that is not there. The one that
+// stays was opened last, and has been told of something before.
 func (p *probe) cancelSome(ctx context.Context, l *link) {
-	stays := l.listen(ctx, p.newID(), p.everything(), Plain)
 	goes, too := l.listen(ctx, p.newStringID(), p.everything(), Plain), l.listen(ctx, p.newID(), p.everything(), Plain)
-	if !l.acknowledgements(ctx, stays, goes, too) {
+	if !l.acknowledgements(ctx, goes, too) || !l.acknowledgements(ctx, l.listen(ctx, p.newID(), p.everything(), Plain)) {
+		return
+	}
+	if p.change(ctx, l); l.unfit() {
 		return
 	}
 	l.cancel(ctx, goes, too)

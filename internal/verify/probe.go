@@ -31,7 +31,8 @@ type probe struct {
 	uris   []string // some that the server lists
 	first  *thing   // what the probe changes, nil if the server does not show it
 	second *thing
-	quiet  bool // the server says nothing by itself
+	talks  bool // the server says something by itself
+	quiet  bool // it does not
 
 	mu      sync.Mutex // guards the fields below
 	rec     *Recording
@@ -284,6 +285,7 @@ func (l *link) drop() {
 		return
 	}
 	l.gone = true
+	l.probe.add(Entry{Conn: l.number, Kind: Dropped})
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
 	_ = l.conn.Close(ctx) // whatever it says, nobody asks

@@ -39,12 +39,13 @@ const (
 	Stalled              // nothing more is read from the connection
 	Released             // it is read again
 	Closing              // the connection is ended: of a pipe, the input
+	Dropped              // the connection is given up, since it is of no use any more
 	Closed               // it has ended; Err says how the command left
 )
 
 func (k Kind) String() string {
 	return [...]string{"sent", "received", "received what is no message", "ended", "cancelled", "cancels must have been heard", "gave up",
-		"changing", "the change shows", "the change is settled", "stalled", "released", "closing", "closed"}[k]
+		"changing", "the change shows", "the change is settled", "stalled", "released", "closing", "dropped", "closed"}[k]
 }
 
 // Part says what a request is for, as far as rules distinguish.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -26,7 +27,9 @@ func (p *probe) stallOne(ctx context.Context, l *link) {
 	}
 	p.add(Entry{Conn: still.number, Kind: Stalled})
 	g.lower()
-	baggage := still.listen(ctx, p.newID(), filter{URIs: p.baggage()}, Baggage)
+	asked := p.everything()
+	asked.URIs = append(slices.Clone(asked.URIs), p.baggage()...)
+	baggage := still.listen(ctx, p.newID(), asked, Baggage)
 
 	all := l.open(ctx, 3, p.everything(), Plain)
 	if l.acknowledgements(ctx, all...) {
@@ -43,11 +46,12 @@ func (p *probe) stallOne(ctx context.Context, l *link) {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// baggage are URIs that make an acknowledgement of nearly two megabytes, below the limits that servers have.
+// baggage are URIs that make an acknowledgement of some three and a half megabytes: what is between two programs holds less,
+// and a request may be as long as that.
 func (p *probe) baggage() (uris []string) {
 	parent := p.uris[0][:strings.LastIndexByte(p.uris[0], '/')+1]
 	padding := strings.Repeat(strings.Repeat("x", 200)+"/", 2)
-	for i := range 4000 {
+	for i := range 8000 {
 		uris = append(uris, fmt.Sprintf("%s%s%d", parent, padding, i))
 	}
 	return uris
@@ -81,14 +85,11 @@ func (g *gate) state() <-chan struct{} {
 	return g.open
 }
 
-// dial makes connections whose buffers hold little and whose reads the gate can hold up.
+// dial makes connections whose reads the gate can hold up.
 func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(4096) // the system may take it for a wish
 	}
 	return &gated{Conn: conn, gate: g}, nil
 }

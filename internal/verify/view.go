@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -21,7 +22,8 @@ type view struct {
 	strays  []stray      // what belongs to no request
 	windows []*window    // of changes, in order
 	broken  []int        // what is no message
-	leaving map[int]int  // by connection, where the probe ends it
+	leaving map[int]int  // by connection, where the probe ends it in order
+	dropped map[int]int  // by connection, where it gives it up
 	left    map[int]int  // by connection, where it has ended
 }
 
@@ -85,7 +87,7 @@ func look(rec *Recording) *view {
 }
 
 func newView(rec *Recording) *view {
-	return &view{rec: rec, byKey: map[key]*request{}, notes: map[int]note{}, leaving: map[int]int{}, left: map[int]int{}}
+	return &view{rec: rec, byKey: map[key]*request{}, notes: map[int]note{}, leaving: map[int]int{}, dropped: map[int]int{}, left: map[int]int{}}
 }
 
 // add takes in the entry at i, the last one.
@@ -120,6 +122,8 @@ func (v *view) add(i int) {
 		v.progress(i, e)
 	case Closing:
 		v.leaving[e.Conn] = i
+	case Dropped:
+		v.dropped[e.Conn] = i
 	}
 }
 
@@ -241,17 +245,25 @@ func (v *view) tells(l *listening, s Subject, from int) int {
 }
 
 // quote shows the message at an index.
-func (v *view) quote(i int) string { return jsonrpc.Clip(string(v.rec.Entries[i].Message.Raw)) }
+func (v *view) quote(i int) string { return clip(string(v.rec.Entries[i].Message.Raw)) }
+
+// clip shortens what is quoted to what names, ids and the places of both take.
+func clip(s string) string {
+	const most = 400
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
 
 func (l *listening) String() string { return "the listen " + jsonrpc.Clip(string(l.id)) }
 
-// why tells how the answer to a request over HTTP, or else the pipe, has ended without an answer, "" if it has not.
+// why tells how the server has ended the answer to a request over HTTP, or else the pipe, without an answer, "" if it has
+// not.
 func (v *view) why(r *request) string {
 	at := r.end
 	if at < 0 {
-		if left, ok := v.left[r.key.conn]; ok {
-			at = left
-		}
+		at = v.endOfConn(r.key.conn)
 	}
 	if at < 0 {
 		return ""
@@ -260,4 +272,18 @@ func (v *view) why(r *request) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("the server ended %s", map[bool]string{true: "the answer", false: "by itself"}[v.rec.HTTP])
+}
+
+// endOfConn is where a server has ended a connection by itself, negative if it has not.
+func (v *view) endOfConn(conn int) int {
+	at, left := v.left[conn]
+	for _, ours := range []map[int]int{v.leaving, v.dropped} {
+		if from, ok := ours[conn]; ok && from < at {
+			left = false
+		}
+	}
+	if !left {
+		return never
+	}
+	return at
 }

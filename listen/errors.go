@@ -41,7 +41,7 @@ func InvalidParams(format string, args ...any) *Error {
 // internal error, because it may name what is no business of the client's, and is for the server's log.
 func ErrorOf(err error) (e *Error, known bool) {
 	switch {
-	case errors.As(err, &e):
+	case errors.As(err, &e) && e != nil:
 		return e, true
 	case errors.Is(err, ErrTooManyStreams):
 		return jsonrpc.Errorf(jsonrpc.InternalError, "too many listens and sessions are open: cancel one or try again later"), true

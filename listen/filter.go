@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -18,6 +19,22 @@ type Filter struct {
 	ResourceSubscriptions []string // URIs in the client's spelling
 	// Extensions are the members that the specification does not name, by name: JSON of any kind. Nil if there are none.
 	Extensions map[string]json.RawMessage
+}
+
+// The members that the specification names.
+const (
+	memberTools     = "toolsListChanged"
+	memberPrompts   = "promptsListChanged"
+	memberResources = "resourcesListChanged"
+	memberURIs      = "resourceSubscriptions"
+)
+
+func isSpecified(member string) bool {
+	switch member {
+	case memberTools, memberPrompts, memberResources, memberURIs:
+		return true
+	}
+	return false
 }
 
 // ParseFilter reads the notifications member of a listen request's params, nil if there is none. Members that the
@@ -39,9 +56,9 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 		name string
 		on   *bool
 	}{
-		{"toolsListChanged", &f.ToolsListChanged},
-		{"promptsListChanged", &f.PromptsListChanged},
-		{"resourcesListChanged", &f.ResourcesListChanged},
+		{memberTools, &f.ToolsListChanged},
+		{memberPrompts, &f.PromptsListChanged},
+		{memberResources, &f.ResourcesListChanged},
 	} {
 		switch raw, ok := members[flag.name]; {
 		case !ok || string(raw) == "false":
@@ -50,14 +67,13 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 		default:
 			return Filter{}, fmt.Errorf("notifications.%s must be a boolean", flag.name)
 		}
-		delete(members, flag.name)
 	}
-	if raw, ok := members["resourceSubscriptions"]; ok {
+	if raw, ok := members[memberURIs]; ok {
 		if f.ResourceSubscriptions, err = parseURIs(raw); err != nil {
 			return Filter{}, err
 		}
-		delete(members, "resourceSubscriptions")
 	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return isSpecified(name) })
 	if len(members) > 0 {
 		f.Extensions = members
 	}

@@ -70,11 +70,11 @@ func appendFilter(dst []byte, f *Filter) []byte {
 			dst = append(dst, "true"...)
 		}
 	}
-	flag("toolsListChanged", f.ToolsListChanged)
-	flag("promptsListChanged", f.PromptsListChanged)
-	flag("resourcesListChanged", f.ResourcesListChanged)
+	flag(memberTools, f.ToolsListChanged)
+	flag(memberPrompts, f.PromptsListChanged)
+	flag(memberResources, f.ResourcesListChanged)
 	if len(f.ResourceSubscriptions) > 0 {
-		member("resourceSubscriptions")
+		member(memberURIs)
 		for i, uri := range f.ResourceSubscriptions {
 			dst = append(dst, "[,"[min(i, 1)])
 			dst = jsonrpc.AppendString(dst, uri)
@@ -154,10 +154,10 @@ func appendResult(dst []byte, id string, serverInfo []byte) []byte {
 }
 
 // appendFailure encodes the error answer to the listen request.
-func appendFailure(dst []byte, id string, e *Error) []byte {
+func appendFailure(dst []byte, id string, failure []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id...)
 	dst = append(dst, `,"error":`...)
-	dst = append(dst, e.Encode()...)
+	dst = append(dst, failure...)
 	return append(dst, '}')
 }

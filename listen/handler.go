@@ -3,22 +3,23 @@ package listen
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"runtime/debug"
 )
 
 // Handler answers listens for a server that has events of its own.
 type Handler interface {
-	// Listen serves one subscription, from the request until it is over, in a goroutine of its own. It acknowledges with p
+	// Listen serves one subscription from the request until it is over, in a goroutine of its own. It acknowledges with p
 	// what it honours, which gives it the Sender of everything else.
 	//
 	// ctx ends with the cause ErrCancelled when the client cancels or is gone, and with ErrShutdown when the server ends
-	// the listen, which then completes by itself. It carries the values of the context the listen was opened with. What
-	// Listen returns after ctx has ended means nothing.
+	// the listen, which then completes by itself. It carries the values of the context that the listen was opened with.
+	// What Listen returns after ctx has ended means nothing.
 	//
 	// Returning nil completes the listen in good order; one that was not acknowledged is acknowledged before that with
-	// nothing honoured. Returning an error before the acknowledgement refuses the listen, afterwards it ends it with that
-	// error in place of the result: see ErrorOf for what the client is told. In either case what is owed is said first.
+	// nothing honoured. Returning an error before the acknowledgement refuses the listen; afterwards it ends the listen,
+	// with an error in place of the result. What the client is told of it ErrorOf says. What the Sender owes is said before
+	// either.
 	//
 	// A panic ends this listen with an internal error, and nothing else: the other listens of the process are served on.
 	// It is logged with its stack.
@@ -34,7 +35,7 @@ func (f HandlerFunc) Listen(ctx context.Context, r *Request, p *Pending) error {
 // Request is what a client asked for.
 type Request struct {
 	ID     json.RawMessage // as the client spelled it
-	Params json.RawMessage // as a whole, with _meta; nil if there are none
+	Params json.RawMessage // as a whole, with _meta
 	Filter Filter          // its notifications
 }
 
@@ -44,8 +45,8 @@ type handled struct {
 	pending bool                    // neither acknowledged nor refused yet
 	cause   error                   // why nothing more is taken from the handler; nil while it is
 	refusal error                   // what the handler returned in place of an acknowledgement
-	failure *Error                  // the answer, in place of the result
-	posts   posts
+	failure []byte                  // the error member of the answer, nil if that is a result
+	posts   []*post                 // in the order in which they were made
 
 	returned bool // the handler has returned; guarded by Hub.mu
 	lingers  bool // it had not when the stream was over; guarded by Hub.mu
@@ -66,56 +67,88 @@ func (s *Service) openHandled(ctx context.Context, r *Request, c Carrier) (*Stre
 	return stream, nil
 }
 
-// handle runs the handler, whatever becomes of it, and ends its stream.
+// handle runs the handler and ends its stream, whatever the handler does.
 func (s *Service) handle(ctx context.Context, stream *Stream, r *Request, p *Pending) {
-	err := errNoReturn
+	o := outcome{err: errNoReturn, failure: unknownFailure}
 	defer func() {
-		if err == errNoReturn {
-			s.logger().Error("listen handler has not returned but panicked or ended its goroutine",
-				"id", stream.id, "fault", recover(), "stack", string(debug.Stack()))
+		if o.err == errNoReturn {
+			fault := recover()
+			s.logger().Error("listen failed by a fault of its handler", "id", stream.id, "fault", fault, "stack", string(debug.Stack()))
 		}
-		stream.conclude(err, s)
+		stream.conclude(o)
 	}()
-	err = s.Handler.Listen(ctx, r, p)
+	o = s.outcome(ctx, stream, s.Handler.Listen(ctx, r, p))
 }
 
-var errNoReturn = fmt.Errorf("the handler has not returned")
+// outcome is what a handler has returned.
+type outcome struct {
+	err     error
+	failure []byte // the error member of the answer, nil if there is no error
+}
 
-// conclude takes what a handler returned. It means nothing if the listen has ended before.
-func (s *Stream) conclude(err error, service *Service) {
+var (
+	errNoReturn    = errors.New("the handler has panicked or ended its goroutine")
+	unknownFailure = func() []byte {
+		e, _ := ErrorOf(errNoReturn)
+		return e.Encode()
+	}()
+)
+
+// outcome encodes an error where a panic of its data is still the handler's, and logs what the client is not told.
+func (s *Service) outcome(ctx context.Context, stream *Stream, err error) outcome {
+	if e, ok := err.(*Error); ok && e == nil {
+		err = nil // of a function that returns an *Error, and none
+	}
+	if err == nil || ctx.Err() != nil {
+		return outcome{}
+	}
+	e, known := ErrorOf(err)
+	if !known {
+		s.logger().Error("listen failed", "id", stream.id, "err", err)
+	}
+	return outcome{err: err, failure: e.Encode()}
+}
+
+// conclude ends a stream whose handler has returned. Nothing is to be said of that if it has ended before.
+func (s *Stream) conclude(o outcome) {
 	h := s.handled
-	var failure *Error
-	known := true
-	if err != nil {
-		failure, known = ErrorOf(err)
-	}
 	s.mu.Lock()
-	live := h.cause == nil
-	wake := false
-	if live {
-		h.failure = failure
-		if h.pending && err != nil {
-			h.pending, h.refusal = false, err
+	if h.cause == nil {
+		h.failure = o.failure
+		if h.pending && o.err != nil {
+			h.pending, h.refusal = false, o.err
 		}
-		wake = s.finishLocked(ErrEnded)
 	}
+	wake := s.finishLocked(ErrEnded)
 	s.mu.Unlock()
 	h.stop(ErrEnded)
-	if live && !known && err != errNoReturn {
-		service.logger().Error("listen failed", "id", s.id, "err", err)
-	}
 	if wake {
 		s.carrier.Wake(s)
 	}
 	s.hub.release(s)
 }
 
+// acceptsLocked is why a listen is not acknowledged any more, nil if it can be.
+func (h *handled) acceptsLocked() error {
+	switch {
+	case h.cause != nil:
+		return h.cause
+	case !h.pending:
+		return ErrAcknowledged
+	}
+	return nil
+}
+
 // closeLocked takes nothing more from the handler. What waits to be handed out is withdrawn.
 func (h *handled) closeLocked(cause error) {
-	if h.cause == nil {
-		h.cause = cause
-		h.posts.withdrawAll(cause)
+	if h.cause != nil {
+		return
 	}
+	h.cause = cause
+	for _, p := range h.posts {
+		p.settle(cause)
+	}
+	h.posts = nil
 }
 
 // Pending reports whether the stream's handler has neither acknowledged nor refused the listen, so that Next has nothing

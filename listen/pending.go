@@ -1,38 +1,38 @@
 package listen
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
-// Pending is a listen that is not acknowledged yet. Nothing can be sent on it.
+// Pending is a listen that is not acknowledged yet. Nothing can be sent on it. Its methods may be called from any goroutine.
 type Pending struct {
 	s       *Stream
 	service *Service
 	asked   Filter // not changed
 
-	// What the server's own source delivers; guarded by Stream.mu.
+	// What the server's own source is to deliver; guarded by Stream.mu.
 	lists [kinds]bool
 	subs  []Sub
 }
 
-// Builtin has the server's own [Source] deliver f, which the client asked for, and returns what of it is honoured.
-// Delivered is what is acknowledged afterwards, from then on; a Sender may tell of the same, and that is one notification.
-// Further calls add to the first.
+// Builtin has the server's own [Source] deliver f, which is part of what the client asked for, and returns what of that is
+// honoured. Delivered is what is acknowledged afterwards, and from then on. The Sender may tell of the same: a change that
+// both tell of is one notification. Further calls add to the first.
 //
-// The error is one of ErrNotAsked, ErrAcknowledged, the source or ctx.
+// The error is ErrNotAsked, ErrAcknowledged, that of the source, the cause of ctx, or why the listen has ended.
 func (p *Pending) Builtin(ctx context.Context, f Filter) (honoured Filter, err error) {
 	if err := f.within(p.asked); err != nil {
 		return Filter{}, err
 	}
 	honoured, subs, err := p.service.honour(ctx, f)
+	if ctx.Err() != nil {
+		return Filter{}, context.Cause(ctx)
+	}
 	if err != nil {
 		return Filter{}, err
 	}
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	if h := p.s.handled; h.cause != nil || !h.pending {
-		return Filter{}, errors.Join(h.cause, ErrAcknowledged)
+	if err := p.s.handled.acceptsLocked(); err != nil {
+		return Filter{}, err
 	}
 	for k, on := range honoured.lists() {
 		p.lists[k] = p.lists[k] || on
@@ -41,12 +41,11 @@ func (p *Pending) Builtin(ctx context.Context, f Filter) (honoured Filter, err e
 	return honoured, nil
 }
 
-// Acknowledge tells the client what is honoured, a part of what it asked for: each URI in its spelling, extensions with a
-// value of the handler's. It is the first message of the listen, and there is one. What the Sender and the built-in source
-// tell of from now on is owed.
+// Acknowledge tells the client what is honoured, which is part of what it asked for: URIs in its spelling, extensions by
+// their names, with values of the handler's. That is the first message of the listen, and there is one. What the Sender
+// and the built-in source tell of once Acknowledge has returned is owed.
 //
-// The error is ErrNotAsked, ErrAcknowledged, ErrCancelled, ErrShutdown or ErrEnded, or says what is no JSON.
-// It leaves the listen as it was.
+// The error is ErrNotAsked, ErrAcknowledged, why the listen has ended, or says what is no JSON. The listen is then as it was.
 func (p *Pending) Acknowledge(honoured Filter) (*Sender, error) {
 	if err := honoured.within(p.asked); err != nil {
 		return nil, err
@@ -65,14 +64,22 @@ func (p *Pending) Acknowledge(honoured Filter) (*Sender, error) {
 	return &Sender{p.s}, nil
 }
 
-// acknowledge makes a stream owe its acknowledgement, and what the items say when they are marked.
+// acknowledge makes a stream owe its acknowledgement, and from now on what the items say.
 func (s *Stream) acknowledge(f Filter, items []*item, lists int) error {
+	wake, err := s.admit(f, items, lists)
+	if wake {
+		s.carrier.Wake(s)
+	}
+	return err
+}
+
+func (s *Stream) admit(f Filter, items []*item, lists int) (wake bool, err error) {
 	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.handled.acceptsLocked(); err != nil {
-		s.mu.Unlock()
-		s.hub.mu.Unlock()
-		return err
+		return false, err
 	}
 	s.handled.pending = false
 	s.ack, s.items, s.lists = &f, items, lists
@@ -81,21 +88,5 @@ func (s *Stream) acknowledge(f Filter, items []*item, lists int) error {
 			s.hub.index.link(e)
 		}
 	}
-	wake := s.rouseLocked()
-	s.mu.Unlock()
-	s.hub.mu.Unlock()
-	if wake {
-		s.carrier.Wake(s)
-	}
-	return nil
-}
-
-func (h *handled) acceptsLocked() error {
-	switch {
-	case h.cause != nil:
-		return h.cause
-	case !h.pending:
-		return ErrAcknowledged
-	}
-	return nil
+	return s.rouseLocked(), nil
 }

@@ -2,27 +2,24 @@ package listen
 
 import "slices"
 
-// post is a notification that waits to be handed out, and somebody who waits for that.
+// post is a notification that waits to be handed out, and with it somebody who waits for that.
 type post struct {
 	frame []byte
-	// settled is closed when the post was handed out or withdrawn, once it is no more among the posts.
+	due   moment // when it was first considered, never before that; guarded by Stream.mu
+
+	// settled is closed when the post has been handed out or withdrawn, with Stream.mu held.
 	settled chan struct{}
-	err     error  // why it was withdrawn; set before settled is closed
-	due     moment // when it was first considered, never before
+	err     error // why it was withdrawn; set before settled is closed
 }
 
-// posts are those of one stream, in the order they were made. Guarded by Stream.mu.
-type posts []*post
-
-func (p posts) withdrawAll(cause error) {
-	for _, each := range p {
-		each.err = cause
-		close(each.settled)
-	}
+func (p *post) settle(err error) {
+	p.err = err
+	close(p.settled)
 }
 
-// dueLocked reports whether the first post goes before what is dirty: after all that was due when its turn came, so that it
-// overtakes no change that was told before, and before what became due since, so that no flood of changes keeps it back.
+// postDueLocked reports whether the first post goes before what is dirty: it goes after all that was due when its turn came,
+// so that it overtakes no change that was told before, and before what is due since, so that no flood of changes keeps it
+// back.
 func (s *Stream) postDueLocked(now moment) bool {
 	if s.handled == nil || len(s.handled.posts) == 0 {
 		return false
@@ -34,43 +31,48 @@ func (s *Stream) postDueLocked(now moment) bool {
 	return len(s.dirty) == 0 || s.dirty[0].due > first.due
 }
 
-// takePostLocked hands out the first post.
-func (s *Stream) takePostLocked() []byte {
+// takePostLocked takes the first post to hand it out.
+func (s *Stream) takePostLocked() *post {
 	h := s.handled
 	first := h.posts[0]
 	h.posts[0] = nil
 	if h.posts = h.posts[1:]; len(h.posts) == 0 {
 		h.posts = nil
 	}
-	close(first.settled)
-	return first.frame
+	first.settle(nil)
+	return first
 }
 
-// post puts a notification among the posts of a stream that lives.
-func (s *Stream) post(method string, frame []byte) (*post, error) {
-	p := &post{frame: frame, settled: make(chan struct{}), due: never}
-	s.mu.Lock()
-	if cause := s.handled.cause; cause != nil {
-		s.mu.Unlock()
-		return nil, cause
-	}
-	s.handled.posts = append(s.handled.posts, p)
-	wake := s.rouseLocked()
-	s.mu.Unlock()
+// post adds a notification to the posts of a stream that lives.
+func (s *Stream) post(n notification) (*post, error) {
+	p := &post{frame: n.frame, due: never, settled: make(chan struct{})}
+	wake, err := s.addPost(n, p)
 	if wake {
 		s.carrier.Wake(s)
 	}
-	return p, nil
+	return p, err
 }
 
-// withdraw takes back a post, if it was not settled meanwhile.
+func (s *Stream) addPost(n notification, p *post) (wake bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handled.cause != nil {
+		return false, s.handled.cause
+	}
+	if n.kind != posted && !s.coversLocked(n.kind, n.uri) {
+		return false, notAcknowledged(n.kind, n.uri)
+	}
+	s.handled.posts = append(s.handled.posts, p)
+	return s.rouseLocked(), nil
+}
+
+// withdraw takes back a post that has not been settled meanwhile.
 func (s *Stream) withdraw(p *post, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.handled
 	if i := slices.Index(h.posts, p); i >= 0 {
 		h.posts = slices.Delete(h.posts, i, i+1)
-		p.err = cause
-		close(p.settled)
+		p.settle(cause)
 	}
 }

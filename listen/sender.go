@@ -5,66 +5,76 @@ import (
 	"fmt"
 )
 
-// Sender says on an acknowledged listen what a [Handler] has to say. All methods may be called from any goroutine, also
-// after the handler has returned: then the error says why nothing is sent any more, ErrCancelled, ErrShutdown or ErrEnded.
+// Sender says on an acknowledged listen what a [Handler] has to say. Its methods may be called from any goroutine, also
+// after the handler has returned: their error then says why nothing is sent any more, as ErrCancelled, ErrShutdown or
+// ErrEnded.
 type Sender struct{ s *Stream }
 
 // Updated owes the client an updated for a URI that was acknowledged, in that spelling. It does not wait: a URI that changes
-// again before its notification was pulled is said once, and paced, together with what the built-in source tells of it.
+// again before its notification was pulled is said once, in its pace, together with what the built-in source tells of it.
+// What changed beneath it is not named.
+//
 // The error is ErrNotAcknowledged, or why the listen has ended.
 func (d *Sender) Updated(uri string) error { return d.mark(updated, uri) }
 
-// ResourcesListChanged owes the client that notification, like Updated.
+// ResourcesListChanged owes the client that notification, in the way of Updated.
 func (d *Sender) ResourcesListChanged() error { return d.mark(resourcesList, "") }
 
-// ToolsListChanged owes the client that notification, like Updated.
+// ToolsListChanged owes the client that notification, in the way of Updated.
 func (d *Sender) ToolsListChanged() error { return d.mark(toolsList, "") }
 
-// PromptsListChanged owes the client that notification, like Updated.
+// PromptsListChanged owes the client that notification, in the way of Updated.
 func (d *Sender) PromptsListChanged() error { return d.mark(promptsList, "") }
 
 func (d *Sender) mark(k kind, uri string) error {
-	s := d.s
-	s.mu.Lock()
-	it, err := s.acknowledgedLocked(k, uri)
-	wake := err == nil && s.markLocked(it, "")
-	s.mu.Unlock()
+	wake, err := d.s.tell(k, uri)
 	if wake {
-		s.carrier.Wake(s)
+		d.s.carrier.Wake(d.s)
 	}
 	return err
 }
 
-// acknowledgedLocked finds what says a change on a stream that lives.
-func (s *Stream) acknowledgedLocked(k kind, uri string) (*item, error) {
-	if cause := s.handled.cause; cause != nil {
-		return nil, cause
+// tell marks what a handler says has changed.
+func (s *Stream) tell(k kind, uri string) (wake bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handled.cause != nil {
+		return false, s.handled.cause
 	}
-	if it := s.findKind(k, uri); it != nil {
-		return it, nil
+	it := s.findKind(k, uri)
+	if it == nil {
+		return false, notAcknowledged(k, uri)
 	}
+	wake = s.markLocked(it, "")
+	it.changed = tooMany // a message that named what the source found would deny the rest
+	return wake, nil
+}
+
+func notAcknowledged(k kind, uri string) error {
 	if k == updated {
-		return nil, fmt.Errorf("updated for %q: %w", uri, ErrNotAcknowledged)
+		return fmt.Errorf("%s for %q: %w", methods[k], uri, ErrNotAcknowledged)
 	}
-	return nil, fmt.Errorf("%s: %w", methods[k], ErrNotAcknowledged)
+	return fmt.Errorf("%s: %w", methods[k], ErrNotAcknowledged)
 }
 
 // Notify sends any other notification, such as one of an extension. params is encoded as JSON and must be an object, or
-// nil; its _meta is kept, with the id of the subscription in it. Notify returns when the message was handed out to the
-// transport, after the changes that were due by then; with an error, it was not and never will be. So a handler is never
-// ahead of a slow client by more than what it says at a time.
+// nil; its _meta is kept, and gets the id of the subscription. That the client asked for such a notification is for the
+// handler to see to. The changes that the specification names can be sent as well, to say more than the other methods do: an
+// updated for a URI that was acknowledged, or beneath one, and a list_changed that was.
 //
-// The error is the cause of ctx, why the listen has ended, ErrNotHere for what the specification has elsewhere,
-// ErrNotAcknowledged for one of its changes that was not acknowledged, or says what is no notification.
+// Notify returns when the message has been handed out to the transport, after all changes that were due by then; so a
+// handler is ahead of a slow client by no more than what it says at a time. If there is an error the message was not handed
+// out and never will be. It is the cause of ctx, why the listen has ended, ErrNotAcknowledged, ErrNotHere for progress,
+// message, cancelled and acknowledged, or says what is wrong with the message.
 func (d *Sender) Notify(ctx context.Context, method string, params any) error {
-	frame, err := encodeNotification(d.s.id, method, params)
+	n, err := newNotification(d.s.id, method, params)
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	p, err := d.s.post(method, frame)
+	p, err := d.s.post(n)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -86,7 +87,7 @@ func (s *Service) OpenRequest(ctx context.Context, r *Request, c Carrier) (*Stre
 			n, most)
 	}
 	if len(r.ID) == 0 {
-		return nil, fmt.Errorf("a listen has an id")
+		return nil, errors.New("a listen needs an id")
 	}
 	if s.Handler != nil {
 		return s.openHandled(ctx, r, c)

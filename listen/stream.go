@@ -85,7 +85,7 @@ func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Durati
 	case failed:
 		return appendFailure(dst, s.id, s.handled.failure), 0
 	case posted:
-		return append(dst, m.post...), 0
+		return append(dst, m.post.frame...), 0
 	default:
 		return appendChange(dst, s.id, m, s.hub.changedMember), 0
 	}
@@ -99,7 +99,7 @@ type message struct {
 	ack   *Filter       // of acknowledged
 	wait  time.Duration // of nothing
 	items []*item       // of ended: what is still in the index
-	post  []byte        // of posted: the whole
+	post  *post         // of posted
 }
 
 func (s *Stream) nextLocked(now moment) message {
@@ -177,12 +177,13 @@ func (s *Stream) Cancel() {
 		return
 	}
 	items := s.silenceLocked()
-	if s.handled != nil {
-		s.handled.closeLocked(ErrCancelled)
+	h := s.handled
+	if h != nil {
+		h.closeLocked(ErrCancelled)
 	}
 	s.mu.Unlock()
-	if s.handled != nil {
-		s.handled.stop(ErrCancelled)
+	if h != nil {
+		h.stop(h.cause)
 	}
 	s.hub.forget(s, items)
 }
@@ -193,9 +194,10 @@ func (s *Stream) Cancel() {
 func (s *Stream) Complete() {
 	s.mu.Lock()
 	wake := s.finishLocked(ErrShutdown)
+	h := s.handled
 	s.mu.Unlock()
-	if s.handled != nil {
-		s.handled.stop(ErrShutdown)
+	if h != nil {
+		h.stop(h.cause) // which is not set twice
 	}
 	if wake {
 		s.carrier.Wake(s)

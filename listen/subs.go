@@ -1,5 +1,7 @@
 package listen
 
+import "strings"
+
 // item is one thing a stream can owe its client: updated for one URI, or one kind of list_changed.
 type item struct {
 	stream *Stream
@@ -144,9 +146,11 @@ func (s *Stream) find(uri string) *item {
 // owing makes the items of what a handler acknowledged. on and subs are what the built-in source publishes: what of it
 // was not acknowledged is left out. What the handler alone tells of has no key. The stream is not touched.
 func (s *Stream) owing(f Filter, on [kinds]bool, subs []Sub) (items []*item, lists int) {
-	into := &Stream{byURI: make(map[string]*item, len(f.ResourceSubscriptions))}
+	n := int(kinds) - 1 + len(f.ResourceSubscriptions)
+	made, entries := make([]item, n), make([]entry, int(kinds)-1+len(subs))
+	into := &Stream{items: make([]*item, 0, n), byURI: make(map[string]*item, len(f.ResourceSubscriptions))}
 	add := func(k kind, uri string) *item {
-		it := &item{}
+		it := &made[len(into.items)]
 		into.addItem(it, k, uri)
 		it.stream = s
 		return it
@@ -157,15 +161,15 @@ func (s *Stream) owing(f Filter, on [kinds]bool, subs []Sub) (items []*item, lis
 		}
 		lists++
 		if it := add(kind(k), ""); on[k] {
-			it.addKey(&entry{}, "")
+			it.addKey(&entries[len(subs)+lists-1], "")
 		}
 	}
 	for _, uri := range f.ResourceSubscriptions {
 		add(updated, uri)
 	}
-	for _, sub := range subs {
-		if into.byURI[sub.URI] != nil {
-			into.subscribe(sub, nil, &entry{})
+	for i, sub := range subs {
+		if it := into.byURI[sub.URI]; it != nil {
+			into.subscribe(sub, it, &entries[i])
 		}
 	}
 	return into.items, lists
@@ -182,4 +186,18 @@ func (s *Stream) findKind(k kind, uri string) *item {
 		}
 	}
 	return nil
+}
+
+// coversLocked reports whether a change may be told of: of a URI that is subscribed to also what is beneath it, as an
+// updated "might" name "a sub-resource of the one that the client actually subscribed to" (schema, ResourceUpdatedNotification).
+func (s *Stream) coversLocked(k kind, uri string) bool {
+	if s.findKind(k, uri) != nil {
+		return true
+	}
+	for end := strings.LastIndexByte(uri, '/'); end >= 0; end = strings.LastIndexByte(uri[:end], '/') {
+		if s.find(uri[:end]) != nil || s.find(uri[:end+1]) != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -65,8 +65,12 @@ func (f *Filter) compact() (Filter, error) {
 	for name, raw := range f.Extensions {
 		var b bytes.Buffer
 		err := json.Compact(&b, raw)
-		if err == nil && !utf8.Valid(raw) {
+		switch {
+		case err != nil:
+		case !utf8.Valid(raw) || !utf8.ValidString(name):
 			err = errors.New("not valid UTF-8")
+		case isSpecified(name):
+			err = errors.New("is no extension")
 		}
 		if err != nil {
 			return Filter{}, fmt.Errorf("notifications.%s: %w", jsonrpc.Clip(name), err)

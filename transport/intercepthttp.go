@@ -50,9 +50,10 @@ func (e *Endpoint) look(r *http.Request) *look {
 	h := r.Header
 	says := len(h[headerMethod]) == 1 && h[headerMethod][0] == methodListen
 	switch {
-	case r.Method != http.MethodPost, e.opts.Path != "" && r.URL.Path != e.opts.Path:
+	case r.Method != http.MethodPost, r.Body == nil, e.opts.Path != "" && r.URL.Path != e.opts.Path:
 	case says && isModernHeader(h):
 		l.ours = true
+	case r.ContentLength == 0:
 	case len(h["Content-Type"]) == 1 && isJSON(h["Content-Type"][0]) && len(h["Content-Encoding"]) == 0:
 		r.Body = l
 		l.ours = l.findMethod() == methodListen && l.isOurs(h)

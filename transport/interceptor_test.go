@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -305,6 +306,27 @@ func TestVeryLongLinesPassInPieces(t *testing.T) {
 	})
 }
 
+// Neither does a long answer end a listen that has the id of a cancelled request by now.
+func TestVeryLongLateAnswersAreDropped(t *testing.T) {
+	intercepted(t, func(t *testing.T, l *library) {
+		l.send(modern("1", "hang", ""), cancel("1"), listenTo("1", onlyA))
+		l.raw(acknowledged("1", onlyA))
+		l.sees(modern("1", "hang", "")+"\n", cancel("1")+"\n")
+		for range 6 {
+			_ = l.writes(`{"jsonrpc":"2.0","id":1,"result":{"x":"`)
+			for range 5 {
+				_ = l.writes(strings.Repeat("y", 1<<20))
+			}
+			_ = l.writes(`"}}` + "\n")
+		}
+		l.nothing()
+		l.hub.Publish(listen.Change{Keys: []string{a}})
+		l.raw(updated("1", a))
+		l.says(answered1("2"))
+		l.raw(answered1("2"))
+	})
+}
+
 func TestVeryLongListensAreRefused(t *testing.T) {
 	intercepted(t, func(t *testing.T, l *library) {
 		long := `"resourceSubscriptions":["` + strings.Repeat("x", 5<<20) + `"]`
@@ -416,6 +438,40 @@ func TestStalledOutputBlocksNoReading(t *testing.T) {
 		}
 		l.read = len(written)
 	})
+}
+
+// What is refused is owed an answer, so that a client that sends more and reads none is not read from for ever.
+func TestRefusalsAreBounded(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		intercepted(t, func(t *testing.T, l *library) {
+			l.pipe.p.f.maxWeight = 64 << 10
+			stall := make(chan struct{})
+			l.out.setStall(stall)
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				for i := range 1000 {
+					_, _ = io.WriteString(l.in, modern(fmt.Sprint(i), methodListen, "")+"\n")
+				}
+			}()
+			synctest.Wait()
+			if owed := l.pipe.p.f.owed; owed < 15 || owed > 30 {
+				t.Errorf("%d answers are owed", owed)
+			}
+			if end {
+				if err := l.pipe.Close(); err != nil {
+					t.Error(err)
+				}
+				l.in.Close()
+			}
+			l.out.setStall(nil)
+			close(stall)
+			<-sent
+			if got := l.frames(); !end && len(got) != 1000 {
+				t.Errorf("%d answers", len(got))
+			}
+		})
+	}
 }
 
 // A library that reads nothing keeps no listen waiting, until there is much that it has not read.
@@ -534,11 +590,39 @@ func TestCloseIsBounded(t *testing.T) {
 		if err := l.pipe.Close(); err != nil {
 			t.Error(err)
 		}
-		if d := time.Since(start); d > 1100*time.Millisecond {
+		if d := time.Since(start); d > time.Second {
 			t.Errorf("took %v", d)
+		}
+		if err := l.pipe.Close(); err != nil {
+			t.Error(err)
 		}
 		close(stall)
 		l.raw(answered1("7"))
+		if err := l.writes("x\n"); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("a write returns %v", err)
+		}
+	})
+	intercepted(t, func(t *testing.T, l *library) { // the write of a frame stalls, and one of the library waits for it
+		l.send(listenTo("1", onlyA))
+		l.frames()
+		stall := make(chan struct{})
+		l.out.setStall(stall)
+		l.hub.Publish(listen.Change{Keys: []string{a}})
+		synctest.Wait()
+		failed := make(chan error, 1)
+		go func() { failed <- l.writes(answered1("7") + "\n") }()
+		start := time.Now()
+		if err := l.pipe.Close(); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("took %v", d)
+		}
+		close(stall)
+		if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("a write returns %v", err)
+		}
+		l.raw(updated("1", a))
 	})
 }
 
@@ -790,4 +874,65 @@ func FuzzInterceptedPipe(f *testing.F) {
 			t.Errorf("%q was not sent", got)
 		}
 	})
+}
+
+// What a handler says goes the way of everything else: after its acknowledgement, with its id, and not after a cancellation.
+func TestHandlersServeInterceptedListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub, told := listen.NewHub(nil), make(chan error, 3)
+		handler := listen.HandlerFunc(func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
+			if r.Filter.Extensions["com.example/ticks"] == nil {
+				return listen.InvalidParams("ask for ticks")
+			}
+			s, err := p.Acknowledge(r.Filter)
+			if err != nil {
+				return err
+			}
+			_ = s.Notify(ctx, "notifications/com.example/tick", map[string]int{"n": 1})
+			<-ctx.Done()
+			told <- context.Cause(ctx)
+			return nil
+		})
+		i := NewInterceptor(&listen.Service{Hub: hub, Handler: handler}, nil)
+		out := &sink{}
+		x := i.Stdio(strings.NewReader(""), out)
+		take := func(line string) []string {
+			before := len(out.written())
+			if !x.Take([]byte(line)) {
+				t.Errorf("%s is not taken", line)
+			}
+			synctest.Wait()
+			return raws(parseFrames(t, out.written()[before:]))
+		}
+		const ticks = `"com.example/ticks":{"every":1}`
+		tick := func(id string) string {
+			return `{"jsonrpc":"2.0","method":"notifications/com.example/tick","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `},"n":1}}`
+		}
+		for _, id := range []string{"1", `"1"`} {
+			if got := take(listenTo(id, ticks)); len(got) != 2 || got[0] != acknowledged(id, ticks) || !sameJSON(got[1], tick(id)) {
+				t.Errorf("got %q", got)
+			}
+		}
+		if got := take(listenTo("2", onlyA)); len(got) != 1 || !strings.Contains(got[0], "ask for ticks") {
+			t.Errorf("got %q", got)
+		}
+		if got := take(listenTo("2", ticks)); len(got) != 2 { // the id is free again
+			t.Errorf("got %q", got)
+		}
+		if got := take(cancel("1")); len(got) != 0 || <-told != listen.ErrCancelled {
+			t.Errorf("got %q", got)
+		}
+		before := len(out.written())
+		if err := x.Close(); err != nil || <-told != listen.ErrShutdown || <-told != listen.ErrShutdown {
+			t.Errorf("Close: %v", err)
+		}
+		if got := raws(parseFrames(t, out.written()[before:])); len(got) != 2 {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }

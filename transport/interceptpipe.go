@@ -32,10 +32,10 @@ type InterceptedPipe struct {
 	toward  passage   // what the library is to read
 	up      sieve     // cuts the input into lines; belongs to feed
 
-	writing baton // guards what follows: the library may write from any goroutine
-	down    sieve // cuts what the library writes into lines
-	claimed bool  // the gate is held, since a line of the library has not ended
-	closed  bool  // the library writes no more
+	writing baton       // guards down and claimed: the library may write from any goroutine
+	down    sieve       // cuts what the library writes into lines
+	claimed bool        // the gate is held, since a line of the library has not ended
+	closed  atomic.Bool // the library writes no more
 }
 
 // baton is a lock that is had in the order of asking. It has a buffer of 1, holds a token while somebody has the lock, and
@@ -48,8 +48,9 @@ func (b baton) Lock() { b <- struct{}{} }
 // Unlock may be called by another goroutine than Lock.
 func (b baton) Unlock() { <-b }
 
-// completeGrace is how long the completion of all listens may take at the end. With settleGrace that is a second.
-const completeGrace = 900 * time.Millisecond
+// completeGrace is how long the completion of all listens may take at the end. With settleGrace, once for work that does not
+// heed its context and once for a write of the library, that is a second.
+const completeGrace = 800 * time.Millisecond
 
 // Stdio serves the listens of one client, whose messages come from in, one a line, and who reads out. Nobody else may use
 // either from then on: the library reads [InterceptedPipe.Reader] and writes to [InterceptedPipe.Writer].
@@ -99,7 +100,7 @@ func (w pipeWriter) Write(p []byte) (int, error) {
 	x := w.x
 	x.writing.Lock()
 	defer x.writing.Unlock()
-	if x.closed {
+	if x.closed.Load() {
 		return 0, io.ErrClosedPipe
 	}
 	return x.down.write(p)
@@ -112,14 +113,15 @@ func (x *InterceptedPipe) Close() error {
 	x.finish()
 	x.toward.close()
 	if !x.lastWrite() {
+		x.closed.Store(true)
 		return nil // a write of the library is under way, and is left behind
 	}
 	defer x.writing.Unlock()
-	if x.closed {
+	if x.closed.Load() {
 		return nil
 	}
-	x.closed = true
 	err := x.down.end()
+	x.closed.Store(true)
 	if x.claimed { // nothing follows that could tear the line
 		x.claimed = false
 		x.gate.Unlock()
@@ -199,6 +201,9 @@ func (x *InterceptedPipe) write(p []byte, open bool) error {
 	x.claimed = open
 	if !open {
 		defer x.gate.Unlock()
+	}
+	if x.closed.Load() {
+		return io.ErrClosedPipe
 	}
 	_, err := x.out.Write(p)
 	return err

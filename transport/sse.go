@@ -31,16 +31,15 @@ func (x *exchange) listen(r *request) {
 	}
 	defer stream.Cancel()
 	e.carry(x, stream)
-	if x.awaitAcknowledged(stream, wake) {
+	if x.awaitAcknowledged(r, stream, wake) {
 		x.pump(stream, wake, nil)
 	}
 }
 
 // awaitAcknowledged waits for what a handler makes of a listen, so that a refusal has a status of its own: it answers that. It
 // waits no longer than any stream is silent: what is refused later is refused in the stream.
-func (x *exchange) awaitAcknowledged(stream *listen.Stream, wake bell) bool {
+func (x *exchange) awaitAcknowledged(r *request, stream *listen.Stream, wake bell) bool {
 	if stream.Pending() {
-		x.disarm()
 		limit := time.NewTimer(x.e.opts.Keepalive)
 		defer limit.Stop()
 		for late := false; !late && stream.Pending(); {
@@ -49,6 +48,7 @@ func (x *exchange) awaitAcknowledged(stream *listen.Stream, wake bell) bool {
 			case <-limit.C:
 				late = true
 			case <-x.ctx.Done():
+				x.refuse(r.id, x.ctx.Err(), true)
 				return false
 			}
 		}

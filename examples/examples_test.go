@@ -49,8 +49,16 @@ func build(dir string, commands ...string) error {
 
 func program(name string) string { return filepath.Join(bin, name) }
 
-// overHTTP starts a server, and returns its URL. At the end of the test it is interrupted, and must leave in good order.
+// overHTTP starts a server, and returns its URL, until the end of the test.
 func overHTTP(t *testing.T, name string, args ...string) (url string) {
+	t.Helper()
+	url, leave := serveHTTP(t, name, args...)
+	t.Cleanup(leave)
+	return url
+}
+
+// serveHTTP starts a server. leave interrupts it, upon which it must leave in good order.
+func serveHTTP(t *testing.T, name string, args ...string) (url string, leave func()) {
 	t.Helper()
 	server := exec.Command(program(name), append(args, "--http", "127.0.0.1:0")...)
 	stderr, err := server.StderrPipe()
@@ -63,7 +71,7 @@ func overHTTP(t *testing.T, name string, args ...string) (url string) {
 	lines := bufio.NewScanner(stderr)
 	lines.Scan()
 	_, url, found := strings.Cut(lines.Text(), "url=")
-	t.Cleanup(func() {
+	leave = func() {
 		_ = server.Process.Signal(os.Interrupt)
 		for lines.Scan() {
 			t.Logf("%s says: %s", name, lines.Text())
@@ -71,9 +79,11 @@ func overHTTP(t *testing.T, name string, args ...string) (url string) {
 		if err := server.Wait(); err != nil {
 			t.Errorf("%s ends with %v", name, err)
 		}
-	})
-	if !found {
-		t.Fatalf("%s says no URL but %q", name, lines.Text())
 	}
-	return url
+	if !found {
+		said := lines.Text()
+		leave()
+		t.Fatalf("%s says no URL but %q", name, said)
+	}
+	return url, leave
 }

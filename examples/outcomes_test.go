@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcp-fsserve/mcp-fsserve/examples/outcomes"
@@ -62,6 +63,29 @@ func (c *caller) next() *wire.Message {
 		case <-c.ctx.Done():
 			c.Fatal("nothing more comes")
 		}
+	}
+}
+
+// TestInterrupted: on a signal a server over HTTP completes its listens before it leaves.
+func TestInterrupted(t *testing.T) {
+	for _, name := range []string{"go-sdk", "mcp-go"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, leave := serveHTTP(t, name)
+			c := call(t, wire.Target{URL: url})
+			c.send("7", "subscriptions/listen", `"notifications":{"resourcesListChanged":true},`)
+			m := c.next()
+			if m.Method != "notifications/subscriptions/acknowledged" {
+				t.Errorf("first comes %s", m.Raw)
+			}
+			leave()
+			for m.Result == nil {
+				m = c.next()
+			}
+			if want := `"io.modelcontextprotocol/subscriptionId":7`; string(m.ID) != "7" || !strings.Contains(string(m.Result), want) {
+				t.Errorf("completed by %s", m.Raw)
+			}
+		})
 	}
 }
 

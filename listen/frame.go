@@ -1,9 +1,6 @@
 package listen
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
 
@@ -81,11 +78,10 @@ func appendFilter(dst []byte, f *Filter) []byte {
 		}
 		dst = append(dst, ']')
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Extensions)) {
-		dst = append(dst, sep)
-		dst = jsonrpc.AppendString(dst, name)
-		dst = append(dst, ':')
-		dst = append(dst, f.Extensions[name]...)
+	if len(f.Extensions) > 0 {
+		start := len(dst)
+		dst = appendMembers(dst, f.Extensions)
+		dst[start] = sep
 		sep = ','
 	}
 	if sep == '{' {

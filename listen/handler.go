@@ -94,7 +94,7 @@ var (
 	}()
 )
 
-// outcome encodes an error where a panic of its data is still the handler's, and logs what the client is not told.
+// outcome encodes an error, where a panic of its data is still the handler's, and logs what has not a code of its own.
 func (s *Service) outcome(ctx context.Context, stream *Stream, err error) outcome {
 	if e, ok := err.(*Error); ok && e == nil {
 		err = nil // of a function that returns an *Error, and none
@@ -102,8 +102,8 @@ func (s *Service) outcome(ctx context.Context, stream *Stream, err error) outcom
 	if err == nil || ctx.Err() != nil {
 		return outcome{}
 	}
-	e, known := ErrorOf(err)
-	if !known {
+	e, _ := ErrorOf(err)
+	if !errors.As(err, new(*Error)) {
 		s.logger().Error("listen failed", "id", stream.id, "err", err)
 	}
 	return outcome{err: err, failure: e.Encode()}

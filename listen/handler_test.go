@@ -426,6 +426,10 @@ func TestReturning(t *testing.T) {
 			f: func(context.Context, *listen.Request, *listen.Pending) error {
 				return &listen.Error{Code: 1, Message: "m", Data: func() {}}
 			}},
+		{name: "a deadline of its own", want: []string{"error"}, last: `"error":{"code":-32603,"message":"the request was abandoned"}}`, log: "deadline",
+			f: func(context.Context, *listen.Request, *listen.Pending) error {
+				return fmt.Errorf("ask the queue: %w", context.DeadlineExceeded)
+			}},
 		{name: "a panic", want: []string{"error"}, last: `"error":{"code":-32603,"message":"internal error: the server's log has the cause"}}`, log: "TestReturning",
 			f: func(context.Context, *listen.Request, *listen.Pending) error { panic("fault") }},
 		{name: "a panic after the acknowledgement", want: []string{"ack", "a", "error"}, log: "fault=fault",

@@ -32,7 +32,7 @@ func newNotification(id, method string, params any) (notification, error) {
 	if !utf8.ValidString(method) {
 		return n, errors.New("the method of a notification must be valid UTF-8")
 	}
-	members, err := membersOf(params)
+	raw, members, err := encodeParams(params)
 	if err != nil {
 		return n, fmt.Errorf("params of %s: %w", method, err)
 	}
@@ -44,52 +44,69 @@ func newNotification(id, method string, params any) (notification, error) {
 			return n, fmt.Errorf("params of %s: uri must be a string", method)
 		}
 	}
-	n.frame, err = appendNotification(nil, id, method, members)
+	n.frame, err = appendNotification(nil, id, method, raw, members)
 	return n, err
 }
 
-// appendNotification encodes a notification that has the members given. They are compact, and not kept.
-func appendNotification(dst []byte, id, method string, members map[string]json.RawMessage) ([]byte, error) {
-	var meta map[string]json.RawMessage
-	if raw, ok := members["_meta"]; ok {
-		var err error
-		if meta, err = jsonrpc.Members(raw); err != nil {
-			return nil, fmt.Errorf("params._meta of %s: %w", method, err)
-		}
-	}
-	delete(meta, subscriptionKey)
-	delete(members, "_meta")
+// appendNotification encodes a notification whose params are raw, a compact object of the members given, or nothing.
+func appendNotification(dst []byte, id, method string, raw []byte, members map[string]json.RawMessage) ([]byte, error) {
 	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
 	dst = jsonrpc.AppendString(dst, method)
 	dst = append(dst, `,"params":{`+subscriptionID...)
 	dst = append(dst, id...)
-	dst = appendMembers(dst, meta)
+	if rawMeta, ok := members["_meta"]; ok {
+		meta, err := membersOf(rawMeta)
+		if err != nil {
+			return nil, fmt.Errorf("params._meta of %s: %w", method, err)
+		}
+		delete(meta, subscriptionKey)
+		delete(members, "_meta")
+		dst = appendMembers(dst, meta)
+		dst = appendMembers(append(dst, '}'), members)
+		return append(dst, `}}`...), nil
+	}
 	dst = append(dst, '}')
-	dst = appendMembers(dst, members)
+	if len(members) > 0 { // in the order in which they came
+		dst = append(dst, ',')
+		dst = append(dst, raw[1:len(raw)-1]...)
+	}
 	return append(dst, `}}`...), nil
 }
 
-// membersOf encodes params, compact, and splits the object.
-func membersOf(params any) (map[string]json.RawMessage, error) {
-	if params == nil {
-		return nil, nil
-	}
+// encodeParams encodes params, compact, and splits them. What is null has no members.
+func encodeParams(params any) (raw []byte, members map[string]json.RawMessage, err error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(params); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if !utf8.Valid(b.Bytes()) {
-		return nil, errors.New("not valid UTF-8")
+	raw = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if string(raw) == "null" {
+		return nil, nil, nil
 	}
-	if string(b.Bytes()) == "null\n" {
-		return nil, nil
+	if !utf8.Valid(raw) {
+		return nil, nil, errors.New("not valid UTF-8")
 	}
-	return jsonrpc.Members(b.Bytes())
+	members, err = membersOf(raw)
+	return raw, members, err
 }
 
-// appendMembers appends further members of an object, sorted by name.
+// membersOf splits an object whose names are Unicode, so that they can be encoded again.
+func membersOf(raw []byte) (map[string]json.RawMessage, error) {
+	members, err := jsonrpc.Members(raw)
+	if err != nil {
+		return nil, err
+	}
+	for name := range members {
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("the name %q is not Unicode", jsonrpc.Clip(name))
+		}
+	}
+	return members, nil
+}
+
+// appendMembers appends further members of an object, sorted by name, each with a comma before it.
 func appendMembers(dst []byte, members map[string]json.RawMessage) []byte {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		dst = append(dst, ',')

@@ -1,15 +1,21 @@
 package listen_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -126,6 +132,7 @@ func TestNotificationKeepsWhatIsInIt(t *testing.T) {
 		{json.RawMessage(nil), `{"_meta":{` + stamp + `}}`},
 		{map[string]any(nil), `{"_meta":{` + stamp + `}}`},
 		{struct{}{}, `{"_meta":{` + stamp + `}}`},
+		{json.RawMessage(`{"b":1,"a": 2}`), `{"_meta":{` + stamp + `},"b":1,"a":2}`},
 		{params{Text: "<&>\n\u2028"}, `{"_meta":{` + stamp + `},"text":"<&>\n\u2028"}`},
 		{&params{Meta: map[string]any{"b": 2, "a": "1"}}, `{"_meta":{` + stamp + `,"a":"1","b":2},"text":""}`},
 		{json.RawMessage("{ \"n\": 12345678901234567890,\n\"_meta\" : {\"io.modelcontextprotocol/subscriptionId\":\"other\"} }"),
@@ -174,6 +181,7 @@ func TestNotificationsThatAreRefused(t *testing.T) {
 		{method: "x", params: json.RawMessage(`{`), text: "params of x: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
 		{method: "x", params: json.RawMessage(`{"a":"` + bad + `"}`), text: "params of x: not valid UTF-8"},
 		{method: "x", params: json.RawMessage(`{"a":1,"a":2}`), text: `params of x: "a" occurs twice`},
+		{method: "x", params: json.RawMessage(`{"\ud800":1}`), text: `params of x: the name "\xed\xa0\x80" is not Unicode`},
 		{method: "x", params: json.RawMessage(`{"_meta":1}`), text: "params._meta of x: not an object"},
 
 		{method: methodList},
@@ -202,3 +210,122 @@ func TestNotificationsThatAreRefused(t *testing.T) {
 }
 
 func uriParams(uri string) map[string]string { return map[string]string{"uri": uri} }
+
+// TestNotifyTellsTheTruth has many notifications from many goroutines, some given up, and then the end: those that returned
+// nil were handed out, and no others.
+func TestNotifyTellsTheTruth(t *testing.T) {
+	for _, end := range []func(*listen.Stream){(*listen.Stream).Cancel, (*listen.Stream).Complete} {
+		hub := listen.NewHub(nil)
+		var mu sync.Mutex
+		sent, said := map[string]bool{}, map[string]bool{}
+		service := &listen.Service{Hub: hub, Handler: listen.HandlerFunc(func(_ context.Context, _ *listen.Request, p *listen.Pending) error {
+			s, err := p.Acknowledge(listen.Filter{})
+			if err != nil {
+				return err
+			}
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					for n := 0; ; n++ {
+						method := fmt.Sprint("ext/", i, "/", n)
+						ctx, stop := context.WithCancel(context.Background())
+						if n%3 == 0 {
+							go stop()
+						}
+						err := s.Notify(ctx, method, nil)
+						stop()
+						if err == nil {
+							mu.Lock()
+							sent[method] = true
+							mu.Unlock()
+						} else if err != context.Canceled {
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			return nil
+		})}
+		s, err := service.Open(t.Context(), json.RawMessage(`1`), json.RawMessage(`{"notifications":{}}`), &counter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(said) < 500 {
+			frame, _ := s.Next(nil, time.Now())
+			if frame == nil {
+				runtime.Gosched()
+				continue
+			}
+			if m := decode(t, frame); m.Method != methodAck {
+				said[m.Method] = true
+			}
+		}
+		end(s)
+		drained, _ := drain(t, s, time.Now())
+		if err := hub.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !maps.Equal(sent, said) || len(drained) > 1 || len(drained) == 1 && drained[0] != "result" {
+			t.Errorf("%d are said to be sent, %d were, then %q", len(sent), len(said), drained)
+		}
+	}
+}
+
+// FuzzNotify: what is sent is one line of JSON, with the id and all that was given.
+func FuzzNotify(f *testing.F) {
+	f.Add("ext/x", []byte(`{"a":1,"_meta":{"k":[1]}}`))
+	f.Add("notifications/resources/updated", []byte(` {"uri":"a\u002fb" } `))
+	f.Add("\x00", []byte(`null`))
+	f.Fuzz(func(t *testing.T, method string, params []byte) {
+		senders := make(chan *listen.Sender, 1)
+		service := &listen.Service{Hub: listen.NewHub(nil), Handler: listen.HandlerFunc(func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
+			s, err := p.Acknowledge(r.Filter)
+			senders <- s
+			<-ctx.Done()
+			return err
+		})}
+		client := make(bell, 1)
+		stream, err := service.Open(t.Context(), json.RawMessage(`"\u0069d"`), json.RawMessage(`{"notifications":{"resourceSubscriptions":["a"]}}`), client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Cancel()
+		s := <-senders
+		drain(t, stream, time.Now())
+		<-client
+		sent := make(chan error, 1)
+		go func() { sent <- s.Notify(t.Context(), method, json.RawMessage(params)) }()
+		select {
+		case <-sent: // refused
+			return
+		case <-client:
+		}
+		frame, _ := stream.Next(nil, time.Now())
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		m := decode(t, frame)
+		if bytes.ContainsAny(frame, "\r\n") || !utf8.Valid(frame) || m.Method != method || string(m.Params.Meta[subscriptionID]) != `"\u0069d"` {
+			t.Fatalf("%q with %s is sent as %s", method, params, frame)
+		}
+		var got struct{ Params map[string]any }
+		var want map[string]any
+		if json.Unmarshal(frame, &got) != nil || len(params) > 0 && json.Unmarshal(params, &want) != nil {
+			t.Fatalf("%q with %s is sent as %s", method, params, frame)
+		}
+		delete(got.Params["_meta"].(map[string]any), subscriptionID)
+		meta, _ := want["_meta"].(map[string]any)
+		delete(meta, subscriptionID)
+		if meta == nil {
+			meta = map[string]any{}
+		}
+		if want == nil {
+			want = map[string]any{}
+		}
+		want["_meta"] = meta
+		if !reflect.DeepEqual(got.Params, want) {
+			t.Fatalf("%q with %s is sent as %s", method, params, frame)
+		}
+	})
+}

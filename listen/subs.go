@@ -11,8 +11,8 @@ type item struct {
 	// Guarded by Stream.mu.
 	due  moment // may not be said before
 	turn uint64 // orders what is due at the same moment
-	slot int    // place in Stream.dirty, -1 while clean
-	pos  int    // place in Stream.items
+	slot int32  // place in Stream.dirty, -1 while clean
+	pos  int32  // place in Stream.items
 	// changed is what the next message names, nil while clean and when it names nothing.
 	changed *changes
 	kind    kind
@@ -115,7 +115,7 @@ func (s *Stream) subscribe(sub Sub, newItem *item, newEntry *entry) *entry {
 }
 
 func (s *Stream) addItem(it *item, k kind, uri string) {
-	*it = item{stream: s, kind: k, uri: uri, due: always, slot: -1, pos: len(s.items)}
+	*it = item{stream: s, kind: k, uri: uri, due: always, slot: -1, pos: int32(len(s.items))}
 	s.items = append(s.items, it)
 	if s.byURI != nil && k == updated {
 		s.byURI[uri] = it

@@ -166,6 +166,9 @@ func (p *probe) change(ctx context.Context, l *link) {
 }
 
 func (p *probe) window(ctx context.Context, l *link, what Subject, do func() error, shows func() bool) {
+	if p.isDead(what.Method) {
+		return
+	}
 	c := &Change{What: what}
 	p.add(Entry{Conn: l.number, Kind: Changing, Change: c})
 	if do() != nil || !p.poll(ctx, l, shows) {
@@ -185,6 +188,23 @@ func (p *probe) settled(ctx context.Context, l *link, all ...*Change) {
 	for _, c := range all {
 		p.add(Entry{Conn: l.number, Kind: Settled, Change: c})
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.view.windows {
+		if w.to < 0 || w.change.Own || !slices.Contains(all, w.change) {
+			continue
+		}
+		for _, t := range p.view.outcomes(w, w.to) {
+			heard, known := p.heard[t.subject.Method]
+			p.heard[t.subject.Method] = heard || len(t.heard) > 0 || !known && len(t.missed) == 0
+		}
+	}
+}
+
+// isDead reports whether nobody was ever told of the like though it had happened: that need not be waited for again.
+func (p *probe) isDead(method string) bool {
+	heard, known := p.heard[method]
+	return known && !heard
 }
 
 // allTold reports whether some of these changes have to be told, and nobody waits for any of them any more.

@@ -50,7 +50,8 @@ func checkCancelUnanswered(v *view) verdict {
 		}
 		tested = tested || l.heard >= 0 && len(l.acks) > 0
 		for _, i := range l.answers {
-			if i > l.cancel {
+			refused := len(l.acks) == 0 && v.rec.Entries[i].Message.Error != nil // for whatever reason, before the cancel came
+			if i > l.cancel && !refused {
 				found.add("after its cancel %v is answered: %s", l, v.quote(i))
 			}
 		}
@@ -71,31 +72,49 @@ func checkCancelOthers(v *view) verdict {
 	}
 	var found faults
 	tested := false
-	hears := map[*listening]map[string]bool{} // what each was told of when it was last to be told
+	heard := hearings{}
 	v.eachTold(func(w *window, t told) {
-		after := w.from > first && len(t.heard)+len(t.missed) < fifty
+		goesOn := func(l *listening) bool { // unless another listen has come in between
+			return w.from > first && l.part != Identity && heard.last(l, t) && !v.opened(heard[l][t.subject.Method].from, w.from)
+		}
 		for _, l := range t.missed {
-			if after && hears[l][t.subject.Method] {
+			if goesOn(l) {
 				found.add("after the cancel of another one %v was not told of %s within %v", l, t.subject, v.rec.Patience)
 			}
 		}
-		for _, l := range t.heard {
-			tested = tested || after && hears[l][t.subject.Method]
-		}
-		remember(hears, t)
+		tested = tested || slices.ContainsFunc(t.heard, goesOn)
+		heard.remember(w, t)
 	})
 	return found.or(tested, "nothing was told before and after a cancel to a listen that goes on")
 }
 
-func remember(hears map[*listening]map[string]bool, t told) {
-	for heard, all := range map[bool][]*listening{true: t.heard, false: t.missed} {
+// hearings are what listens were told of, by listen and method, and in which window.
+type hearings map[*listening]map[string]hearing
+
+type hearing struct {
+	from int
+	told bool // else it should have been
+}
+
+// last reports whether a listen was told when the like of t was last to be told to it.
+func (h hearings) last(l *listening, t told) bool { return h[l][t.subject.Method].told }
+
+func (h hearings) remember(w *window, t told) {
+	for told, all := range map[bool][]*listening{true: t.heard, false: t.missed} {
 		for _, l := range all {
-			if hears[l] == nil {
-				hears[l] = map[string]bool{}
+			if h[l] == nil {
+				h[l] = map[string]hearing{}
 			}
-			hears[l][t.subject.Method] = heard
+			h[l][t.subject.Method] = hearing{w.from, told}
 		}
 	}
+}
+
+// opened reports whether a listen has come between two entries, and gone on.
+func (v *view) opened(from, to int) bool {
+	return slices.ContainsFunc(v.listens, func(l *listening) bool {
+		return l.sent > from && v.isOpen(l, to)
+	})
 }
 
 // checkCancelUnknown: "Invalid cancellation notifications SHOULD be ignored".
@@ -160,21 +179,31 @@ func checkFrees(v *view) verdict {
 			found.add("after %d listens were opened and cut, %s was not answered within %v", cut, r.method, v.rec.Patience)
 		}
 	}
-	accepted := false
-	for _, l := range v.listens {
-		accepted = accepted || l.part == Cut && len(l.acks) > 0
-		if l.part == Cut && accepted && v.unacknowledged(l) != "" {
-			found.add("though others before it were cut, %v %s", l, v.unacknowledged(l))
-		}
-		if l.part == Late && v.unacknowledged(l) != "" {
-			found.add("after %d listens were opened and cut, %v %s", cut, l, v.unacknowledged(l))
-		}
+	if problem := v.refusedLate(); problem != "" && cut > 0 {
+		found.add("after %d listens were opened and cut, %s", cut, problem)
 	}
 	before, after := v.median(Early), v.median(Late)
 	if before > 0 && after > slower*before+later {
 		found.add("after %d listens were opened and cut, requests are answered after %v, before after %v", cut, after, before)
 	}
 	return found.or(after > 0 && cut >= many/2, fmt.Sprintf("of %d listens that were to be cut %d were opened", many, cut))
+}
+
+// refusedLate says how the last of some listens after many was left without acknowledgement, "" if any was not: a server
+// may need a while to hear of what was cut.
+func (v *view) refusedLate() (problem string) {
+	for _, l := range v.listens {
+		if l.part != Late {
+			continue
+		}
+		if len(l.acks) > 0 {
+			return ""
+		}
+		if why := v.unacknowledged(l); why != "" {
+			problem = fmt.Sprintf("%v %s", l, why)
+		}
+	}
+	return problem
 }
 
 // median is the time until the answer of the requests of a part, 0 if none was answered.
@@ -200,7 +229,7 @@ func checkStaysOpen(v *view) verdict {
 	var found faults
 	tested := false
 	for _, l := range v.listens {
-		if len(l.acks) == 0 || l.fault != nil || l.honoured.isEmpty() || l.askedBad != nil {
+		if len(l.acks) == 0 || l.fault != nil || l.honoured.isEmpty() || l.askedBad != nil || l.part == Identity {
 			continue
 		}
 		tested = true
@@ -284,7 +313,7 @@ func checkCompleted(v *view) verdict {
 	tested := false
 	for _, l := range v.listens {
 		at, leaving := v.leaving[l.key.conn]
-		if !leaving || !l.isOpen(at) || l.honoured.isEmpty() {
+		if !leaving || !v.isOpen(l, at) || l.honoured.isEmpty() {
 			continue
 		}
 		switch {

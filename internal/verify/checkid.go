@@ -46,7 +46,7 @@ func (v *view) checkID(l *listening, found *faults) {
 				found.add("%v goes on after its cancel: %s", l, v.quote(i))
 			}
 		}
-	} else if len(l.acks) > 0 && len(l.answers) > 0 && v.otherCancelled(l, l.answers[0]) {
+	} else if len(l.acks) > 0 && len(l.answers) > 0 && v.isOpen(l, l.answers[0]) && v.otherCancelled(l, l.answers[0]) {
 		found.add("the cancel of another id has ended %v: %s", l, v.quote(l.answers[0]))
 	}
 	if problem := v.unacknowledged(l); problem != "" {

@@ -20,7 +20,7 @@ func (v *view) outcomes(w *window, at int) (all []told) {
 	var open []*listening
 	since := w.from
 	for _, l := range v.listens {
-		if l.isOpen(w.from) && !l.isOver(at) {
+		if v.isOpen(l, w.from) && !v.isOver(l, at) {
 			open = append(open, l)
 		}
 	}
@@ -87,11 +87,11 @@ func (v *view) eachTold(visit func(w *window, t told)) {
 	}
 }
 
-// firstCancel is where the first cancel is, those of ids that are put to the test left aside.
+// firstCancel is where the first cancel is.
 func (v *view) firstCancel() int {
 	first := len(v.rec.Entries)
 	for _, l := range v.listens {
-		if l.cancel >= 0 && l.part != Identity {
+		if l.cancel >= 0 {
 			first = min(first, l.cancel)
 		}
 	}
@@ -132,37 +132,47 @@ const fifty = 50
 
 // checkTwoListens: "A client MAY have multiple active subscriptions concurrently".
 func checkTwoListens(v *view) verdict {
-	return v.checkEach(func(w *window, n int) bool { return n >= 2 && n < fifty && w.from < v.firstCancel() },
-		false, "nothing was told while two listens that had asked for it were open")
-}
-
-// checkFiftyTold: each of them is "identified by the JSON-RPC request ID of its subscriptions/listen request".
-func checkFiftyTold(v *view) verdict {
-	return v.checkEach(func(_ *window, n int) bool { return n >= fifty }, true, "nothing was told while fifty listens were open")
-}
-
-// checkEach judges the windows that relevant chooses, by the number of listens that should have heard. That none has counts
-// if silence does, and if anybody heard the like before: else it is not for want of listens.
-func (v *view) checkEach(relevant func(w *window, listens int) bool, silence bool, why string) verdict {
 	var found faults
 	tested := false
-	before := map[string]bool{}
 	v.eachTold(func(w *window, t told) {
-		n := len(t.heard) + len(t.missed)
-		audible := before[t.subject.Method]
-		before[t.subject.Method] = audible || len(t.heard) > 0
-		if !relevant(w, n) || len(t.heard) == 0 && !(silence && audible) {
+		if n := len(t.heard) + len(t.missed); len(t.heard) == 0 || n < 2 || n >= fifty || w.from > v.firstCancel() {
 			return
 		}
 		tested = true
-		switch {
-		case len(t.heard) == 0:
-			found.add("%s did not come to any of %d listens within %v", t.subject, n, v.rec.Patience)
-		case len(t.missed) > 0:
-			found.add("%s came to %s, and within %v not to %s", t.subject, names(t.heard), v.rec.Patience, names(t.missed))
+		v.addMissed(&found, t.subject, t.heard, t.missed)
+	})
+	return found.or(tested, "nothing was told while two listens that had asked for it were open")
+}
+
+// checkFiftyTold: each of them is "identified by the JSON-RPC request ID of its subscriptions/listen request". That none is
+// told counts if there were some, when they were fewer.
+func checkFiftyTold(v *view) verdict {
+	var found faults
+	tested := false
+	audible := map[string]bool{}
+	crowd := func(all []*listening) []*listening {
+		return slices.DeleteFunc(slices.Clone(all), func(l *listening) bool { return l.part != Crowd })
+	}
+	v.eachTold(func(w *window, t told) {
+		heard, missed := crowd(t.heard), crowd(t.missed)
+		if len(heard)+len(missed) < fifty {
+			audible[t.subject.Method] = audible[t.subject.Method] || len(t.heard) > 0
+		} else if len(heard) > 0 || audible[t.subject.Method] {
+			tested = true
+			v.addMissed(&found, t.subject, heard, missed)
 		}
 	})
-	return found.or(tested, why)
+	return found.or(tested, "nothing was told while fifty listens were open")
+}
+
+func (v *view) addMissed(found *faults, s Subject, heard, missed []*listening) {
+	switch {
+	case len(missed) == 0:
+	case len(heard) == 0:
+		found.add("%s did not come to any of %d listens within %v", s, len(missed), v.rec.Patience)
+	default:
+		found.add("%s came to %s, and within %v not to %s", s, names(heard), v.rec.Patience, names(missed))
+	}
 }
 
 func names(all []*listening) string {
@@ -213,61 +223,4 @@ func checkRequests(v *view) verdict {
 		}
 	}
 	return found.or(tested, "no request was answered while a listen was open")
-}
-
-// enough is how many bytes one listen must have had to say to be sure that its reader has stalled the server.
-const enough = 3 << 20
-
-// checkStalled looks at what went on beside a connection that was not read.
-func checkStalled(v *view) verdict {
-	if !v.rec.HTTP {
-		return skipped("on a pipe all listens share one reader")
-	}
-	from, to, conn := never, never, 0
-	for i, e := range v.rec.Entries {
-		switch e.Kind {
-		case Stalled:
-			from, conn = i, e.Conn
-		case Released:
-			to = i
-		}
-	}
-	if from < 0 || to < 0 {
-		return skipped("no reader was stalled")
-	}
-	var found faults
-	answered := false
-	for _, r := range v.requests {
-		if r.sent < from || r.sent > to || r.key.conn == conn {
-			continue
-		}
-		answered = answered || len(r.answers) > 0
-		if len(r.answers) == 0 && r.gaveUp >= 0 {
-			found.add("%s was not answered within %v", r.method, v.rec.Patience)
-		}
-	}
-	for _, l := range v.listens {
-		if l.sent > from && l.sent < to && l.key.conn != conn && l.gaveUp >= 0 && len(l.acks) == 0 {
-			found.add("%v %s", l, v.unacknowledged(l))
-		}
-	}
-	v.eachTold(func(w *window, t told) {
-		if w.from > from && w.to < to && len(t.missed) > 0 {
-			found.add("%s did not come to %s within %v", t.subject, names(t.missed), v.rec.Patience)
-		}
-	})
-	if found.first == "" && v.longest(conn, to) < enough {
-		return skipped("the server had not enough to say to be stalled by a reader")
-	}
-	return found.or(answered, "nothing was asked meanwhile")
-}
-
-// longest is the length of the longest message on a connection behind an entry.
-func (v *view) longest(conn, from int) (bytes int) {
-	for _, e := range v.rec.Entries[from:] {
-		if e.Conn == conn && e.Kind == Received {
-			bytes = max(bytes, len(e.Message.Raw))
-		}
-	}
-	return bytes
 }

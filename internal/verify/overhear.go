@@ -75,6 +75,9 @@ func (p *probe) startLooks(ctx context.Context, l *link) (all []*sight) {
 		if uri == "" {
 			k.change.What.Method = resourcesChanged
 		}
+		if p.isDead(k.change.What.Method) {
+			continue
+		}
 		p.add(Entry{Conn: l.number, Kind: Changing, Change: k.change})
 		first, ok := p.glance(ctx, l, uri)
 		second, same := p.glance(ctx, l, uri)

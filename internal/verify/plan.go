@@ -104,7 +104,7 @@ func (p *probe) askBadly(ctx context.Context, l *link) {
 func (p *probe) isOpen(l *link, id json.RawMessage) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.view.byKey[keyOf(l.number, id)].listening.isOpen(len(p.rec.Entries))
+	return p.view.isOpen(p.view.byKey[keyOf(l.number, id)].listening, len(p.rec.Entries))
 }
 
 // listenInCrowds opens as many listens as a server must put up with. Before, it takes the time of requests.
@@ -152,8 +152,15 @@ func (p *probe) cutMany(ctx context.Context, l *link) {
 		l.cancel(ctx, all...)
 	}
 	p.time(ctx, l, Late)
-	if !l.unfit() {
-		l.acknowledgements(ctx, l.listen(ctx, p.newID(), p.everything(), Late))
+	for range 3 {
+		if l.unfit() {
+			return
+		}
+		id := l.listen(ctx, p.newID(), p.everything(), Late)
+		if l.acknowledgements(ctx, id); p.isOpen(l, id) {
+			return
+		}
+		pause(ctx, crossing)
 	}
 }
 

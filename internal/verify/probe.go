@@ -19,6 +19,7 @@ import (
 type probe struct {
 	target wire.Target
 	dial   func(context.Context, wire.Target, func(wire.Event)) (wire.Conn, error)
+	load   int // how many URIs a listen has that is to stall the server
 	world  World
 	client mcp.Implementation
 	wait   time.Duration // for what the server says by itself
@@ -31,8 +32,9 @@ type probe struct {
 	uris   []string // some that the server lists
 	first  *thing   // what the probe changes, nil if the server does not show it
 	second *thing
-	talks  bool // the server says something by itself
-	quiet  bool // it does not
+	heard  map[string]bool // by method, of what had happened: whether anybody was ever told
+	talks  bool            // the server says something by itself
+	quiet  bool            // it does not
 
 	mu      sync.Mutex // guards the fields below
 	rec     *Recording
@@ -48,7 +50,8 @@ func newProbe(t wire.Target, opts *Options) *probe {
 		target: t, dial: opts.dial, world: opts.World, client: opts.Client, trace: opts.Trace,
 		wait: cmp.Or(opts.Wait, 10*time.Second), bound: cmp.Or(opts.Bound, 2*time.Minute),
 		rec:     &Recording{HTTP: t.URL != "", Patience: cmp.Or(opts.Patience, 10*time.Second)},
-		changed: make(chan struct{}),
+		load:    cmp.Or(opts.baggage, 8000),
+		changed: make(chan struct{}), heard: map[string]bool{},
 	}
 	if p.dial == nil {
 		p.dial = wire.Dial

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -29,19 +30,35 @@ func (p *probe) stallOne(ctx context.Context, l *link) {
 	g.lower()
 	asked := p.everything()
 	asked.URIs = append(slices.Clone(asked.URIs), p.baggage()...)
-	baggage := still.listen(ctx, p.newID(), asked, Baggage)
-
-	all := l.open(ctx, 3, p.everything(), Plain)
-	if l.acknowledgements(ctx, all...) {
+	all := []json.RawMessage{
+		still.listen(ctx, p.newID(), asked, Baggage),
+		still.listen(ctx, p.longID(), p.everything(), Baggage),
+	}
+	p.stir(ctx)
+	if l.acknowledgements(ctx, l.open(ctx, 3, p.everything(), Plain)...) {
 		p.change(ctx, l)
 	}
 	p.time(ctx, l, Plain)
 
 	p.add(Entry{Conn: still.number, Kind: Released})
 	g.raise()
-	still.acknowledgements(ctx, baggage)
-	still.cancel(ctx, baggage)
+	still.acknowledgements(ctx, all...)
+	still.cancel(ctx, all...)
 	still.drop()
+}
+
+// stir has enough told to fill what is between two programs, if the messages are as long as the id of a listen makes them.
+func (p *probe) stir(ctx context.Context) {
+	if p.first == nil {
+		if p.talks {
+			pause(ctx, watching)
+		}
+		return
+	}
+	for range 10 {
+		_ = p.world.Put(p.first.name, p.newText()) // whoever is told of it, nobody waits for that
+		pause(ctx, settle/5)
+	}
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -51,10 +68,16 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 func (p *probe) baggage() (uris []string) {
 	parent := p.uris[0][:strings.LastIndexByte(p.uris[0], '/')+1]
 	padding := strings.Repeat(strings.Repeat("x", 200)+"/", 2)
-	for i := range 8000 {
+	for i := range p.load {
 		uris = append(uris, fmt.Sprintf("%s%s%d", parent, padding, i))
 	}
 	return uris
+}
+
+// longID is an id of half a megabyte, which each message of its listen bears. A server may refuse it.
+func (p *probe) longID() json.RawMessage {
+	p.lastID++
+	return fmt.Appendf(nil, `"%s%d"`, strings.Repeat("x", 512<<10), p.lastID)
 }
 
 // gate lets through what connections read, or holds it up.

@@ -26,7 +26,9 @@ type Options struct {
 	// Trace is called for each entry of the recording, one after the other, nil: by nobody.
 	Trace func(Entry)
 
-	dial func(context.Context, wire.Target, func(wire.Event)) (wire.Conn, error) // of tests
+	// Of tests.
+	dial    func(context.Context, wire.Target, func(wire.Event)) (wire.Conn, error)
+	baggage int // how many URIs a listen has that is to stall the server
 }
 
 // ErrNotModern reports a server that does not speak the revision whose rules these are.

@@ -156,7 +156,7 @@ func (v *view) sent(i int, e *Entry) {
 	r := &request{key: keyOf(e.Conn, e.ID), id: e.ID, method: e.Message.Method, part: e.Part, sent: i, gaveUp: never, end: never}
 	v.byKey[r.key] = r
 	for _, l := range v.listens {
-		if l.key.conn == e.Conn && l.isOpen(i) {
+		if l.key.conn == e.Conn && v.isOpen(l, i) {
 			r.during++
 		}
 	}
@@ -172,6 +172,9 @@ func (v *view) sent(i int, e *Entry) {
 }
 
 func (v *view) received(i int, e *Entry) {
+	if e.Message.Method != "" && e.Message.ID != nil {
+		return // a request, which servers do not send
+	}
 	n := read(e.Message)
 	v.notes[i] = n
 	var r *request
@@ -221,13 +224,18 @@ func read(m *wire.Message) note {
 }
 
 // isOpen reports whether a listen is acknowledged at the entry i, and nothing has ended it before.
-func (l *listening) isOpen(i int) bool {
-	return len(l.acks) > 0 && l.acks[0] < i && !l.isOver(i)
+func (v *view) isOpen(l *listening, i int) bool {
+	return len(l.acks) > 0 && l.acks[0] < i && !v.isOver(l, i)
 }
 
 // isOver reports whether something has ended a listen before the entry i.
-func (l *listening) isOver(i int) bool {
+func (v *view) isOver(l *listening, i int) bool {
 	before := func(at int) bool { return at >= 0 && at < i }
+	for _, ends := range []map[int]int{v.leaving, v.dropped, v.left} {
+		if at, ended := ends[l.key.conn]; ended && at < i {
+			return true
+		}
+	}
 	return before(l.cancel) || before(l.end) || len(l.answers) > 0 && l.answers[0] < i
 }
 

@@ -100,17 +100,18 @@ func TestBare(t *testing.T) {
 	for _, server := range []struct{ name, onPipes, overHTTP string }{
 		{
 			name: "go-sdk",
-			// Of listens that overlap on one pipe the last gets everything, and after its end nobody does. A cancelled listen
-			// is answered, one that the server ends is not.
-			onPipes: "two-listens id-digits cancel-unanswered completed",
-			// A listen has a session of its own there. Large ids lose digits on either.
-			overHTTP: "id-digits",
+			// Of listens that overlap on one pipe the last gets everything. A cancelled listen is answered, one that the server
+			// ends is not.
+			onPipes: "two-listens fifty-told id-digits cancel-unanswered completed",
+			// A listen has a session of its own there, but one that is not read holds up all.
+			overHTTP: "stalled id-digits",
 		},
 		{
 			name: "mcp-go",
-			// Every change is told to everybody on the pipe, for which nobody has asked, and in no listen's name.
-			onPipes:  "untagged id-digits cancel-unanswered malformed",
-			overHTTP: "id-digits malformed",
+			// Every change is told to everybody on the pipe, and in no listen's name.
+			onPipes: "untagged updated list-changed id-digits cancel-unanswered malformed",
+			// Changes of resources are acknowledged and not told.
+			overHTTP: "updated id-digits malformed",
 		},
 	} {
 		t.Run(server.name+"/pipe", func(t *testing.T) {

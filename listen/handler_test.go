@@ -485,6 +485,22 @@ func afterUpdates(err error) listen.HandlerFunc {
 	}
 }
 
+// TestPanicWhileTheServerEnds changes nothing of what the client is told.
+func TestPanicWhileTheServerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := serve(t, `1`, `{}`, func(ctx context.Context, _ *listen.Request, _ *listen.Pending) error {
+			<-ctx.Done()
+			panic("fault")
+		})
+		v.s.Complete()
+		synctest.Wait()
+		v.says("ack", "result")
+		if !strings.Contains(v.log.String(), "fault=fault") || v.s.Refused() != nil {
+			t.Errorf("logged %q, refused %v", &v.log, v.s.Refused())
+		}
+	})
+}
+
 // TestPanicIsLoggedByDefault: nobody need set a logger to be told.
 func TestPanicIsLoggedByDefault(t *testing.T) {
 	var log bytes.Buffer

@@ -24,6 +24,9 @@ import (
 //
 // Shutdown completes the listens, and refuses new ones. It does not wait for what was passed on.
 func (i *Interceptor) Handler(next http.Handler, opts *HTTPOptions) *Endpoint {
+	if next == nil {
+		panic("transport: an interceptor needs a handler to pass requests on to")
+	}
 	if opts == nil {
 		opts = &HTTPOptions{}
 	}

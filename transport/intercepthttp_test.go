@@ -83,6 +83,8 @@ func TestHTTPInterceptorServesListensUnderAnyPath(t *testing.T) {
 		e.close()
 		w.url += "/mcp"
 	}
+	w.stream(http.MethodPost, listenTo("1", onlyA), headerSession, "s").raw(acknowledged("1", onlyA)) // which is ignored
+	w.leave()
 	until(t, "the streams are closed", func() bool { return w.hub.Len() == 0 })
 	if got := l.sees(); len(got) != 0 {
 		t.Errorf("the library got %v", got)

@@ -162,8 +162,7 @@ func (c *clientStorm) take(line []byte) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := string(m.Params.Meta["io.modelcontextprotocol/subscriptionId"])
-	switch sub := c.subs[id]; {
+	switch sub := c.subs[string(m.Params.Meta["io.modelcontextprotocol/subscriptionId"])]; {
 	case m.Method == "notifications/message":
 	case m.Method == "":
 		c.answer(string(m.ID))

@@ -263,25 +263,25 @@ func TestHandlerThatIsSlowOverHTTP(t *testing.T) {
 	}
 }
 
-// TestClientLeavesBeforeTheAcknowledgement ends the handler's context.
+// TestClientLeavesBeforeTheAcknowledgement ends the handler's context, at once.
 func TestClientLeavesBeforeTheAcknowledgement(t *testing.T) {
-	ended := make(chan error, 1)
-	w := startWeb(t, answering(func(ctx context.Context, _ *listen.Request, _ *listen.Pending) error {
+	var ended chan error
+	inBubble(t, answering(func(ctx context.Context, _ *listen.Request, _ *listen.Pending) error {
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
 		return nil
-	}), nil)
-	ctx, leave := context.WithCancel(t.Context())
-	go func() {
-		until(t, "the listen is open", func() bool { return w.hub.Len() == 1 })
-		leave()
-	}()
-	if _, err := w.client.Do(w.request(ctx, http.MethodPost, listenTo("1", onlyA))); !errors.Is(err, context.Canceled) {
-		t.Errorf("answered: %v", err)
-	}
-	if err := <-ended; err != listen.ErrCancelled {
-		t.Errorf("the handler's context ended with %v", err)
-	}
+	}), nil, func(t *testing.T, w *web) {
+		begun := time.Now()
+		ended = make(chan error, 1)
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if _, err := w.client.Do(w.request(ctx, http.MethodPost, listenTo("1", onlyA))); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("answered: %v", err)
+		}
+		if err, took := <-ended, time.Since(begun); err != listen.ErrCancelled || took != time.Second {
+			t.Errorf("the handler's context ended after %v, with %v", took, err)
+		}
+	})
 }
 
 // TestShutdownWhileAHandlerIsSlow answers the listen.

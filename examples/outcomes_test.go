@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcp-fsserve/mcp-fsserve/examples/outcomes"
@@ -126,10 +127,12 @@ func TestOutcomes(t *testing.T) {
 func TestOutcomesRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, target wire.Target) {
 		c := call(t, target)
-		c.send(`1`, "subscriptions/listen", `"notifications":{"com.example/outcomes":"all"},`)
-		m := c.next()
-		if m.Error == nil || m.Error.Code != -32602 || string(m.ID) != "1" {
-			t.Errorf("answered by %s", m.Raw)
+		for _, bad := range []string{`"all"`, `null`, `true`, `[]`, `{"failedOnly":1}`} {
+			c.send(`1`, "subscriptions/listen", `"notifications":{"com.example/outcomes":`+bad+`},`)
+			m := c.next()
+			if m.Error == nil || m.Error.Code != -32602 || string(m.ID) != "1" || !strings.Contains(m.Error.Message, outcomes.Member) {
+				t.Errorf("%s is answered by %s", bad, m.Raw)
+			}
 		}
 	})
 }

@@ -26,8 +26,12 @@ import (
 func main() {
 	addr := flag.String("http", "", "serve HTTP at `ADDR`, such as 127.0.0.1:8080, instead of standard input and output")
 	bare := flag.Bool("bare", false, "leave the listens to mcp-go")
-	interval := flag.Duration("interval", time.Second, "let `TIME` pass between two ticks")
+	interval := flag.Duration("interval", time.Second, "let `TIME`, more than 0, pass between two ticks")
 	flag.Parse()
+	if *interval <= 0 || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 

@@ -36,9 +36,9 @@ type Handler struct {
 // Listen implements listen.Handler.
 func (h Handler) Listen(ctx context.Context, r *listen.Request, p *listen.Pending) error {
 	raw, asked := r.Filter.Extensions[Member]
-	var filter Filter
+	filter := &Filter{}
 	if asked {
-		if err := json.Unmarshal(raw, &filter); err != nil {
+		if err := json.Unmarshal(raw, &filter); err != nil || filter == nil { // nil: null
 			return listen.InvalidParams("notifications.%s must be an object such as {\"failedOnly\": true}", Member)
 		}
 	}
@@ -65,7 +65,7 @@ func (h Handler) Listen(ctx context.Context, r *listen.Request, p *listen.Pendin
 		<-ctx.Done()
 		return nil
 	}
-	return h.tell(ctx, sender, filter, n)
+	return h.tell(ctx, sender, *filter, n)
 }
 
 // tell sends outcomes until the client cancels or the server ends. It returns an error then, to which nobody listens.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -18,6 +19,7 @@ type ask struct {
 	err       error
 	again     bool // the connection was lost before there was an answer
 
+	tries    int    // that failed; owned by the session
 	outdated bool   // a change was announced meanwhile: the answer is not remembered; owned by the session
 	id       string // of the request under way; owned by the session
 }
@@ -73,12 +75,19 @@ func (s *session) serve(a *ask) {
 			close(a.done)
 		}
 	}
+	s.try(a, finish)
+}
+
+func (s *session) try(a *ask, finish func(error)) {
 	if a.list {
 		s.serveList(a, finish)
 		return
 	}
 	a.id = s.call("resources/read", map[string]any{"uri": a.uri}, readFactor*s.opts.Timeout, func(r reply) {
 		got, fresh, err := understand(r)
+		if s.tryAgain(a, err, finish) {
+			return
+		}
 		if err == nil {
 			a.contents, err = got.contents, got.err
 		}
@@ -92,8 +101,33 @@ func (s *session) serve(a *ask) {
 	}).id
 }
 
+// maxTries is how often a request is sent whose connection fails while others are well.
+const maxTries = 3
+
+// tryAgain looks, after a failure of the connection, whether the server is there. If so it tries a once more; if not the
+// session is lost, and the next one serves a.
+func (s *session) tryAgain(a *ask, err error, finish func(error)) bool {
+	var fault *Error
+	var status *StatusError
+	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) || errors.As(err, &status) {
+		return false
+	}
+	s.ask(func(lost error) {
+		switch {
+		case lost != nil:
+			s.lose(lost)
+		case s.asked[a]:
+			s.try(a, finish)
+		}
+	})
+	return true
+}
+
 func (s *session) serveList(a *ask, finish func(error)) {
 	s.walk(a, func(found []*Resource, until time.Time, err error) {
+		if s.tryAgain(a, err, finish) {
+			return
+		}
 		a.resources = found
 		if err == nil && !a.outdated {
 			s.c.cache.keepList(found, until)

@@ -71,6 +71,8 @@ type filter struct {
 	Extension2 any      `json:"com.example/tocks,omitempty"`
 }
 
+type jsonRaw = json.RawMessage
+
 type request struct {
 	ID     json.RawMessage
 	Method string

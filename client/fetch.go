@@ -62,11 +62,14 @@ func (s *session) read(f *follow) {
 
 // took compares what f holds with what was known of it.
 func (s *session) took(f *follow, got *snapshot, how dirt, fresh time.Duration) {
-	if s.followed[f.uri] != f || !f.wanted() || !s.reads(f) {
+	if s.followed[f.uri] != f || !f.wanted() {
 		return
 	}
 	changed := false
-	if s.want.Read {
+	switch {
+	case !s.reads(f): // any more, so that nobody would find out
+		changed = true
+	case s.want.Read:
 		if before := s.c.view.snapshot(f.uri); before != nil {
 			changed = !before.same(got)
 		} else {
@@ -74,7 +77,7 @@ func (s *session) took(f *follow, got *snapshot, how dirt, fresh time.Duration) 
 		}
 		f.seen = false
 		s.c.view.setContents(f.uri, got)
-	} else {
+	default:
 		digest := got.digest()
 		changed = f.seen && digest != f.digest
 		f.seen, f.digest = true, digest

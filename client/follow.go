@@ -35,10 +35,19 @@ func (f *follow) wanted() bool { return f.explicit || f.listed }
 // covered reports whether later changes of f are found, by a listen or by looks.
 func (f *follow) covered() bool { return f.acked || f.polled != nil }
 
-// keepDigest has later looks compare with a snapshot that is not kept any more.
-func (f *follow) keepDigest(of *snapshot) {
-	if of != nil {
-		f.seen, f.digest = true, of.digest()
+// unread goes on with what is not kept any more. Later looks compare with what was kept; what would have been compared now
+// is told.
+func (s *session) unread(f *follow) {
+	switch {
+	case f.polled != nil:
+		if of := s.c.view.snapshot(f.uri); of != nil {
+			f.seen, f.digest = true, of.digest()
+		}
+	case f.dirt == suspect:
+		f.dirt = notified
+	}
+	if f.acked && !f.reading && !s.reads(f) {
+		s.settle(f)
 	}
 }
 
@@ -207,8 +216,8 @@ func (s *session) rewantList(before Want) {
 		if !before.Read && f.wanted() {
 			s.unsettle(f)
 		}
-		if before.Read && !s.want.Read && f.polled != nil {
-			f.keepDigest(s.c.view.snapshot(f.uri))
+		if before.Read && !s.want.Read {
+			s.unread(f)
 		}
 		if !s.want.Read || !f.wanted() {
 			s.c.view.dropContents(f.uri)

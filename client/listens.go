@@ -81,7 +81,7 @@ func (s *session) cover() {
 	}
 	needed := 1 + (len(s.followed)-1)/s.opts.MaxURIs
 	open := len(s.listens) - len(s.retired)
-	if s.merged {
+	if s.merged && open > 0 {
 		s.merged, s.least = false, open
 	}
 	if s.renew || open > max(needed, s.least)+s.opts.Spare {
@@ -267,11 +267,10 @@ func (s *session) ended(l *listening, r reply) {
 		return
 	}
 	fault := r.fault()
-	if r.err == nil && (l.retired || l.empty || !l.acked) || fault != nil && !l.acked {
+	if r.err == nil && (l.empty || !l.acked) || fault != nil && !l.acked {
 		s.dropListen(l)
 	}
 	switch {
-	case l.retired && r.err == nil: // "gracefully": it has handed out what it owed
 	case r.err == nil && l.empty: // "the honoured subset" is empty: there is nothing to wait for
 	case r.err == nil && l.acked:
 		s.lose(fmt.Errorf("%w a listen", ErrEnded))

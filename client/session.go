@@ -132,9 +132,9 @@ func (s *session) step() {
 		return
 	}
 	s.cover()
+	s.poll(time.Now())
 	s.walkList()
 	s.fetch()
-	s.poll(time.Now())
 	s.countPolled()
 	s.tellLive()
 }

@@ -53,7 +53,8 @@ What a server does not announce is looked at every few seconds. Servers of
 earlier revisions of MCP will do.
 
 With --read, what the resource holds follows each change, indented; a change
-that changed nothing is not told then. With --json each fact is an object:
+that changed nothing is not told then. All that is followed is read first, and
+kept in memory to compare with. With --json each fact is an object:
 {"event":"live","resources":N}, or "updated", "added" or "removed" with its
 "uri" and, with --read, its "contents" or an "error", or "lost" with its
 "reason" and "retryMs", the time until the next attempt.
@@ -67,9 +68,9 @@ said there, and ends nothing.
 A token on the command line can be seen by other users of the machine: put it in
 a file for --token-file, or in $` + bearerVariable + `.
 
-It ends on SIGINT and SIGTERM with status 0, and with status 1 if the server will
-never be live: there is no such command, this program refuses the directories,
-or a token is missing.`,
+It ends on SIGINT and SIGTERM with status 0, and with status 1 if the server
+will never be live: there is no such command, this program refuses the
+directories, or a token is missing.`,
 		Example: `  mcp-fsserve listen ~/notes
   mcp-fsserve listen --include '*.md' ~/notes ~/work/docs
   mcp-fsserve listen --json ~/notes | jq -r 'select(.event == "updated").uri'

@@ -1,0 +1,83 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// drained returns what a queue hands out, in words.
+func drained(q *queue) (events []string) {
+	for {
+		e, ok := q.pull()
+		if !ok {
+			return events
+		}
+		events = append(events, inWords(e))
+	}
+}
+
+func TestASlowConsumerIsOwedASet(t *testing.T) {
+	r := func(uri string) *Resource { return &Resource{URI: uri} }
+	live, lost := Event{Kind: Live}, Event{Kind: Lost, Err: errors.New("x")}
+	for name, c := range map[string]struct {
+		do   func(q *queue)
+		want []string
+	}{
+		"updated twice":                    {func(q *queue) { q.updated("a", false); q.updated("b", false); q.updated("a", false) }, []string{"updated a", "updated b"}},
+		"added, then updated":              {func(q *queue) { q.added(r("a"), false); q.updated("a", false) }, []string{"added a"}},
+		"added, then updated for itself":   {func(q *queue) { q.added(r("a"), true); q.updated("a", true) }, []string{"added a", "updated a"}},
+		"added, then removed":              {func(q *queue) { q.added(r("a"), false); q.removed("a", false) }, nil},
+		"removed, then added":              {func(q *queue) { q.removed("a", false); q.added(r("a"), false) }, []string{"removed a", "added a"}},
+		"removed, added, removed":          {func(q *queue) { q.removed("a", false); q.added(r("a"), false); q.removed("a", false) }, []string{"removed a"}},
+		"updated, then removed":            {func(q *queue) { q.updated("a", false); q.removed("a", false) }, []string{"removed a"}},
+		"updated for itself, then removed": {func(q *queue) { q.updated("a", true); q.removed("a", true) }, []string{"removed a", "updated a"}},
+		"tools twice":                      {func(q *queue) { q.changed(ToolsChanged); q.changed(ToolsChanged) }, []string{"tools changed"}},
+		"lost, then live":                  {func(q *queue) { q.lost(lost); q.live(live) }, []string{"lost 0 0s", "live 0 0 0"}},
+		"live, then lost":                  {func(q *queue) { q.live(live); q.lost(lost) }, []string{"lost 0 0s"}},
+		"lost, live, lost, live": {func(q *queue) { q.lost(lost); q.live(live); q.lost(lost); q.live(live) },
+			[]string{"lost 0 0s", "live 0 0 0"}},
+		"what comes between lost and live is told after": {func(q *queue) { q.updated("a", false); q.lost(lost); q.updated("b", false); q.live(live) },
+			[]string{"updated a", "lost 0 0s", "live 0 0 0", "updated b"}},
+		"what came after a live that was taken back waits for the next": {func(q *queue) { q.lost(lost); q.live(live); q.updated("a", false); q.lost(lost) },
+			[]string{"lost 0 0s"}},
+		"unlive": {func(q *queue) { q.lost(lost); q.live(live); q.updated("a", false); q.unlive() }, []string{"lost 0 0s"}},
+	} {
+		q := newQueue(10)
+		q.live(live)
+		drained(q)
+		c.do(q)
+		if got := drained(q); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if q.shut {
+			q.live(live)
+			drained(q)
+		}
+		if len(q.items) > 0 || len(q.order) > 0 || len(q.held) > 0 {
+			t.Errorf("%s: %d items are left, %d in order, %d held", name, len(q.items), len(q.order), len(q.held))
+		}
+	}
+}
+
+func TestMemoryOfTheQueueIsBounded(t *testing.T) {
+	q := newQueue(5)
+	q.live(Event{Kind: Live})
+	for i := range 10_000 {
+		q.updated(fmt.Sprint(i%7), false)
+		q.notify("x", nil)
+		q.lost(Event{Kind: Lost})
+		q.live(Event{Kind: Live})
+	}
+	if len(q.items) > 9 || len(q.order) > 9 || len(q.notes) > 5 {
+		t.Errorf("%d items, %d in order, %d notes", len(q.items), len(q.order), len(q.notes))
+	}
+	missed := 0
+	for e, ok := q.pull(); ok; e, ok = q.pull() {
+		missed += e.Missed
+	}
+	if missed != 9_995 {
+		t.Errorf("%d were missed, and it is not said", missed)
+	}
+}

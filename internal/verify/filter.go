@@ -54,8 +54,12 @@ func (f *filter) beyond(asked *filter) (names []string) {
 			names = append(names, flag.name)
 		}
 	}
+	known := make(map[string]bool, len(asked.URIs))
+	for _, uri := range asked.URIs {
+		known[uri] = true
+	}
 	for _, uri := range f.URIs {
-		if !slices.Contains(asked.URIs, uri) {
+		if !known[uri] {
 			names = append(names, fmt.Sprintf("%q", jsonrpc.Clip(uri)))
 		}
 	}

@@ -141,11 +141,13 @@ func (p *plaza) listen(w http.ResponseWriter, r *http.Request, id, notifications
 	}
 	l := &stand{id: id, filter: asked, out: w, due: make(chan Subject, 100)}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":{\"notifications\":%s,\"_meta\":{%q:%s}}}\n\n", acknowledged, notifications, mcp.MetaSubscriptionID, id)
-	_ = http.NewResponseController(w).Flush()
+	l.mu.Lock() // what happens from now on is told, but after the acknowledgement
 	p.mu.Lock()
 	p.listens[l] = true
 	p.mu.Unlock()
+	fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":{\"notifications\":%s,\"_meta\":{%q:%s}}}\n\n", acknowledged, notifications, mcp.MetaSubscriptionID, id)
+	_ = http.NewResponseController(w).Flush()
+	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
 		l.gone = true

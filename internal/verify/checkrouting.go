@@ -32,10 +32,11 @@ func (v *view) outcomes(w *window, at int) (all []told) {
 	}
 	for _, s := range v.subjects(w, open, at) {
 		t := told{subject: s.what}
+		bases := v.bases(open, s.what, since)
 		patient := v.rec.Entries[at].At.Sub(s.since) >= v.rec.Patience
 		for _, l := range open {
 			switch heard := v.tells(l, s.what, since); {
-			case !l.honoured.covers(s.what):
+			case !l.honoured.names(s.what, bases):
 			case heard >= 0 && heard <= at:
 				t.heard = append(t.heard, l)
 			case patient:
@@ -47,6 +48,16 @@ func (v *view) outcomes(w *window, at int) (all []told) {
 		all = append(all, t)
 	}
 	return all
+}
+
+// bases are the URIs for the sake of which listens are told of s.
+func (v *view) bases(all []*listening, s Subject, since int) (bases []string) {
+	for _, l := range all {
+		if base := l.honoured.base(s); s.Method == updated && base != "" && v.tells(l, s, since) >= 0 {
+			bases = append(bases, base)
+		}
+	}
+	return bases
 }
 
 type subjectSince struct {

@@ -59,6 +59,9 @@ func (f *fake) dial(_ context.Context, _ wire.Target, receive func(wire.Event)) 
 	f.mu.Unlock()
 	c.workers.Go(func() {
 		for e := range c.out {
+			if f.fault == "is slow" {
+				time.Sleep(20 * time.Millisecond)
+			}
 			e.At = time.Now()
 			receive(e)
 		}
@@ -199,6 +202,9 @@ func (c *fakeConn) tell(s Subject) {
 
 func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	f := c.server
+	if f.fault == "is slow" {
+		time.Sleep(100 * time.Millisecond)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m, fault := jsonrpc.Parse(message)

@@ -54,15 +54,19 @@ func (f *filter) beyond(asked *filter) (names []string) {
 			names = append(names, flag.name)
 		}
 	}
+	known := make(map[string]bool, len(asked.URIs))
+	for _, uri := range asked.URIs {
+		known[uri] = true
+	}
 	for _, uri := range f.URIs {
-		if !slices.Contains(asked.URIs, uri) {
+		if !known[uri] {
 			names = append(names, fmt.Sprintf("%q", jsonrpc.Clip(uri)))
 		}
 	}
 	return names
 }
 
-// covers reports whether a listen with this filter is to be told of s. What is updated "might be a sub-resource of the one
+// covers reports whether a listen with this filter may be told of s. What is updated "might be a sub-resource of the one
 // that the client actually subscribed to" (schema, ResourceUpdatedNotificationParams): only the server knows, but what
 // begins with the URI of the other is one as a rule.
 func (f *filter) covers(s Subject) bool {
@@ -77,4 +81,27 @@ func (f *filter) covers(s Subject) bool {
 		return slices.ContainsFunc(f.URIs, func(uri string) bool { return strings.HasPrefix(s.URI, uri) })
 	}
 	return false
+}
+
+// names reports whether a listen with this filter must be told of s. Of a resource it must if it has asked for it, or if
+// another one is told for the sake of a URI that both have asked for: bases are those.
+func (f *filter) names(s Subject, bases []string) bool {
+	if s.Method != updated {
+		return f.covers(s)
+	}
+	return slices.ContainsFunc(f.URIs, func(uri string) bool { return uri == s.URI || slices.Contains(bases, uri) })
+}
+
+// base is the URI for the sake of which a listen with this filter is told of a resource that it has not asked for by its own
+// URI: the longest one that covers it. It is "" if there is none.
+func (f *filter) base(s Subject) (longest string) {
+	for _, uri := range f.URIs {
+		if uri == s.URI {
+			return ""
+		}
+		if strings.HasPrefix(s.URI, uri) && len(uri) > len(longest) {
+			longest = uri
+		}
+	}
+	return longest
 }

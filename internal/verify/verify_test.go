@@ -175,6 +175,16 @@ func TestLimitIsNoFault(t *testing.T) {
 	}
 }
 
+// TestSlowServerBreaksNoRule: what comes late comes.
+func TestSlowServerBreaksNoRule(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		all, took := try(t, newFake(http, "is slow"), true)
+		if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, OK), "fifty-told") {
+			t.Errorf("HTTP: %v: broken %v after %v\n%s", http, broken, took, details(all))
+		}
+	}
+}
+
 // TestChangesThatDoNotShowAreNoFault: what the server's answers do not show need not be told.
 func TestChangesThatDoNotShowAreNoFault(t *testing.T) {
 	all, _ := try(t, newFake(false, "changes do not show"), true)

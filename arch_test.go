@@ -179,6 +179,19 @@ func TestArchitectureGivesAReasonForEveryDependency(t *testing.T) {
 	}
 }
 
+// TestRequiresNoLibraryForMCP: the clients of internal/interop and the servers of examples are modules of their own, so that
+// whoever uses a package of this one gets no other implementation of the protocol with it.
+func TestRequiresNoLibraryForMCP(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text := read(t, name)
+		for _, library := range []string{"github.com/modelcontextprotocol/", "github.com/mark3labs/"} {
+			if strings.Contains(text, library) {
+				t.Errorf("%s names %s", name, library)
+			}
+		}
+	}
+}
+
 // TestDocumentsLinkToWhatIsThere follows the relative links and the `paths/in/code` of the documents.
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 	documents, err := filepath.Glob("*.md")

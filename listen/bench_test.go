@@ -1,6 +1,7 @@
 package listen_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -190,6 +191,7 @@ func BenchmarkIdleStream(b *testing.B) {
 	}
 	h := listen.NewHub(&listen.Options{MaxStreams: -1})
 	var c counter
+	var buf []byte
 	before := heap()
 	n := 0
 	for b.Loop() {
@@ -199,11 +201,59 @@ func BenchmarkIdleStream(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		drain(b, s, time.Now())
+		for frame := []byte(nil); ; buf = frame { // not decoded, which would count
+			if frame, _ = s.Next(buf[:0], time.Now()); frame == nil {
+				break
+			}
+		}
 		n++
 	}
 	b.ReportMetric(float64(heap()-before)/float64(n), "B/stream")
 	runtime.KeepAlive(h)
+}
+
+// BenchmarkIdleHandled measures the memory of the same stream when a handler answers it, its goroutine included.
+func BenchmarkIdleHandled(b *testing.B) {
+	used := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc + m.StackInuse)
+	}
+	service := &listen.Service{
+		Hub: listen.NewHub(&listen.Options{MaxStreams: -1}), Source: listen.URISource{Resources: true},
+		Handler: listen.HandlerFunc(func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
+			honoured, err := p.Builtin(ctx, r.Filter)
+			if err == nil {
+				_, err = p.Acknowledge(honoured)
+			}
+			<-ctx.Done()
+			return err
+		}),
+	}
+	client, buf := make(bell, 1), []byte(nil)
+	var all []*listen.Stream
+	before := used()
+	for b.Loop() {
+		params := fmt.Appendf(nil, `{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["file:///srv/project/docs/%d.md"]}}`, len(all))
+		s, err := service.Open(b.Context(), fmt.Append(nil, len(all)), params, client)
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-client
+		if buf, _ = s.Next(buf[:0], time.Now()); buf == nil {
+			b.Fatal("no acknowledgement")
+		}
+		s.Next(nil, time.Now())
+		all = append(all, s)
+	}
+	b.ReportMetric(float64(used()-before)/float64(len(all)), "B/stream")
+	for _, s := range all {
+		s.Cancel()
+	}
+	if err := service.Hub.Shutdown(b.Context()); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // BenchmarkKeys is a pass over the keys of a crowd, in pieces of 256, of which each holds the lock once.

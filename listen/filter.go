@@ -5,20 +5,41 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
 
-// Filter is the set of notification types of one listen, as asked for or as honoured (schema, SubscriptionFilter).
+// Filter is the set of notification types of one listen, as asked for or as honoured (schema, SubscriptionFilter). In
+// JSON it is the notifications member of a request or an acknowledgement.
 type Filter struct {
-	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
-	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
-	ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
-	ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"` // URIs in the client's spelling
+	ToolsListChanged      bool
+	PromptsListChanged    bool
+	ResourcesListChanged  bool
+	ResourceSubscriptions []string // URIs in the client's spelling
+	// Extensions are the members that the specification does not name, by name: JSON of any kind. Nil if there are none.
+	Extensions map[string]json.RawMessage
 }
 
-// ParseFilter reads the notifications member of a listen request's params, nil if there is none. Members it does not
-// know are ignored; a URI given twice counts once. The error names the member at fault and is fit for the client.
+// The members that the specification names.
+const (
+	memberTools     = "toolsListChanged"
+	memberPrompts   = "promptsListChanged"
+	memberResources = "resourcesListChanged"
+	memberURIs      = "resourceSubscriptions"
+)
+
+func isSpecified(member string) bool {
+	switch member {
+	case memberTools, memberPrompts, memberResources, memberURIs:
+		return true
+	}
+	return false
+}
+
+// ParseFilter reads the notifications member of a listen request's params, nil if there is none. Members that the
+// specification does not name become extensions, whose values alias it; a URI given twice counts once. The error names
+// the member at fault and is fit for the client.
 func ParseFilter(notifications json.RawMessage) (Filter, error) {
 	if len(notifications) == 0 {
 		return Filter{}, errors.New("notifications is missing")
@@ -35,9 +56,9 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 		name string
 		on   *bool
 	}{
-		{"toolsListChanged", &f.ToolsListChanged},
-		{"promptsListChanged", &f.PromptsListChanged},
-		{"resourcesListChanged", &f.ResourcesListChanged},
+		{memberTools, &f.ToolsListChanged},
+		{memberPrompts, &f.PromptsListChanged},
+		{memberResources, &f.ResourcesListChanged},
 	} {
 		switch raw, ok := members[flag.name]; {
 		case !ok || string(raw) == "false":
@@ -47,10 +68,14 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 			return Filter{}, fmt.Errorf("notifications.%s must be a boolean", flag.name)
 		}
 	}
-	if raw, ok := members["resourceSubscriptions"]; ok {
+	if raw, ok := members[memberURIs]; ok {
 		if f.ResourceSubscriptions, err = parseURIs(raw); err != nil {
 			return Filter{}, err
 		}
+	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return isSpecified(name) })
+	if len(members) > 0 {
+		f.Extensions = members
 	}
 	return f, nil
 }
@@ -83,5 +108,36 @@ func begins(raw []byte, c byte) bool {
 
 // IsEmpty reports whether f asks for nothing.
 func (f Filter) IsEmpty() bool {
-	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0 &&
+		len(f.Extensions) == 0
+}
+
+// MarshalJSON encodes the filter as an acknowledgement has it: what is not in it is left out.
+func (f Filter) MarshalJSON() ([]byte, error) {
+	c, err := f.compact()
+	if err != nil {
+		return nil, err
+	}
+	return appendFilter(nil, &c), nil
+}
+
+// UnmarshalJSON is [ParseFilter], but leaves the filter as it is where there is null.
+func (f *Filter) UnmarshalJSON(raw []byte) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	parsed, err := ParseFilter(bytes.Clone(raw))
+	if err == nil {
+		*f = parsed
+	}
+	return err
+}
+
+// lists are the kinds of list that are in f.
+func (f *Filter) lists() [kinds]bool {
+	return [kinds]bool{
+		resourcesList: f.ResourcesListChanged,
+		toolsList:     f.ToolsListChanged,
+		promptsList:   f.PromptsListChanged,
+	}
 }

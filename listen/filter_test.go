@@ -3,6 +3,7 @@ package listen_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
@@ -20,7 +21,9 @@ func TestParseFilter(t *testing.T) {
 			want: listen.Filter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{"a", "b"}}},
 		{in: `{"toolsListChanged":false,"resourceSubscriptions":[]}`, want: uris([]string{}...)},
 		{in: `{"resourceSubscriptions":["a","\u0061","b","a"]}`, want: uris("a", "b")},
-		{in: `{"later":{"x":[1]},"taskIds":null,"ToolsListChanged":5}`},
+		{in: `{"later":{"x": [1]},"taskIds":null,"ToolsListChanged":5}`, want: listen.Filter{Extensions: map[string]json.RawMessage{
+			"later": json.RawMessage(`{"x": [1]}`), "taskIds": json.RawMessage(`null`), "ToolsListChanged": json.RawMessage(`5`),
+		}}},
 
 		{in: ``, err: "notifications is missing"},
 		{in: `null`, err: "notifications must be an object"},
@@ -97,4 +100,34 @@ func FuzzParseFilter(f *testing.F) {
 			t.Fatalf("%+v becomes %+v", got, again)
 		}
 	})
+}
+
+func TestFilterInJSON(t *testing.T) {
+	for _, text := range []string{
+		`{}`,
+		`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["<a>","b"],"a/ext":{"x":[1]},"b/ext":null}`,
+	} {
+		var f listen.Filter
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(struct{ F listen.Filter }{f})
+		want := strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(`{"F":` + text + `}`)
+		if err != nil || string(got) != want {
+			t.Errorf("%s becomes %s, %v", text, got, err)
+		}
+	}
+	kept := uris("a")
+	if err := json.Unmarshal([]byte(`null`), &kept); err != nil || len(kept.ResourceSubscriptions) != 1 {
+		t.Errorf("null makes it %+v, %v", kept, err)
+	}
+	if err := json.Unmarshal([]byte(`{"toolsListChanged":1}`), &kept); err == nil || len(kept.ResourceSubscriptions) != 1 {
+		t.Errorf("a bad one makes it %+v, %v", kept, err)
+	}
+	for name, raw := range map[string]string{"x": `{`, "toolsListChanged": `1`, "\xff": `1`} {
+		f := listen.Filter{Extensions: map[string]json.RawMessage{name: json.RawMessage(raw)}}
+		if got, err := json.Marshal(f); err == nil {
+			t.Errorf("extension %q, %s becomes %s", name, raw, got)
+		}
+	}
 }

@@ -15,6 +15,8 @@ const (
 	kinds // how many kinds of change there are; what follows is none
 	acknowledged
 	result
+	failed
+	posted
 	nothing
 	ended
 )
@@ -29,7 +31,10 @@ var methods = [...]string{
 
 // Every message of a subscription carries this key with the id of the listen request, byte for byte (2026-07-28,
 // basic/patterns/subscriptions, "Receiving Notifications").
-const subscriptionID = `"_meta":{"io.modelcontextprotocol/subscriptionId":`
+const (
+	subscriptionKey = "io.modelcontextprotocol/subscriptionId"
+	subscriptionID  = `"_meta":{"` + subscriptionKey + `":`
+)
 
 // heads holds each notification up to the subscription's id: a delivery copies it and stamps the id.
 var heads = func() (heads [len(methods)]string) {
@@ -47,7 +52,7 @@ func appendAcknowledged(dst []byte, id string, f *Filter) []byte {
 	return append(dst, `}}`...)
 }
 
-// appendFilter leaves out what is not honoured ("Acknowledgment": unsupported types are omitted).
+// appendFilter leaves out what is not honoured ("Acknowledgment": unsupported types are omitted). Extensions are compact.
 func appendFilter(dst []byte, f *Filter) []byte {
 	sep := byte('{')
 	member := func(name string) {
@@ -62,16 +67,22 @@ func appendFilter(dst []byte, f *Filter) []byte {
 			dst = append(dst, "true"...)
 		}
 	}
-	flag("toolsListChanged", f.ToolsListChanged)
-	flag("promptsListChanged", f.PromptsListChanged)
-	flag("resourcesListChanged", f.ResourcesListChanged)
+	flag(memberTools, f.ToolsListChanged)
+	flag(memberPrompts, f.PromptsListChanged)
+	flag(memberResources, f.ResourcesListChanged)
 	if len(f.ResourceSubscriptions) > 0 {
-		member("resourceSubscriptions")
+		member(memberURIs)
 		for i, uri := range f.ResourceSubscriptions {
 			dst = append(dst, "[,"[min(i, 1)])
 			dst = jsonrpc.AppendString(dst, uri)
 		}
 		dst = append(dst, ']')
+	}
+	if len(f.Extensions) > 0 {
+		start := len(dst)
+		dst = appendMembers(dst, f.Extensions)
+		dst[start] = sep
+		sep = ','
 	}
 	if sep == '{' {
 		dst = append(dst, '{')
@@ -136,4 +147,13 @@ func appendResult(dst []byte, id string, serverInfo []byte) []byte {
 		dst = append(dst, serverInfo...)
 	}
 	return append(dst, `}}}`...)
+}
+
+// appendFailure encodes the error answer to the listen request.
+func appendFailure(dst []byte, id string, failure []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id...)
+	dst = append(dst, `,"error":`...)
+	dst = append(dst, failure...)
+	return append(dst, '}')
 }

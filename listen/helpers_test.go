@@ -30,6 +30,7 @@ type message struct {
 		URI           string                     `json:"uri"`
 		Notifications *listen.Filter             `json:"notifications"`
 	} `json:"params"`
+	Error  *listen.Error `json:"error"`
 	Result *struct {
 		ResultType string                     `json:"resultType"`
 		Meta       map[string]json.RawMessage `json:"_meta"`
@@ -48,11 +49,13 @@ const (
 	methodPrompts = "notifications/prompts/list_changed"
 )
 
-// said is what a message tells in short: "ack", "result", the URI, or the method of a list_changed.
+// said is what a message tells in short: "ack", "result", "error", the URI, or the method of a list_changed.
 func (m message) said() string {
 	switch {
 	case m.Result != nil:
 		return "result"
+	case m.Error != nil:
+		return "error"
 	case m.Method == methodAck:
 		return "ack"
 	case m.Method == methodUpdated:

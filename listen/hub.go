@@ -3,7 +3,6 @@ package listen
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,19 +11,14 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
 
-// Errors of [Hub.Open].
-var (
-	ErrTooManyStreams = errors.New("too many listens are open")
-	ErrShutdown       = errors.New("the server is shutting down")
-)
-
 // Options configures a [Hub]. The zero value and nil are ready to use.
 type Options struct {
 	// UpdateInterval is the least time between two updated for one URI on one stream. Zero: 50 ms. Negative: none.
 	UpdateInterval time.Duration
 	// ListInterval is the least time between two list_changed of one kind on one stream. Zero: 500 ms. Negative: none.
 	ListInterval time.Duration
-	// MaxStreams is how many streams may be open at once. Zero: 65,536. Negative: any number.
+	// MaxStreams is how many streams may be open at once. Zero: 65,536. Negative: any number. One that is over counts
+	// until its handler has returned.
 	MaxStreams int
 	// ChangedMeta is the key of the _meta of an updated under which it names what changed beneath its URI since the
 	// message before, and the container that this is: an array of keys as they were published, sorted. It is left out if
@@ -59,11 +53,12 @@ type Hub struct {
 
 	// mu guards what follows and the links of all entries. It is taken before a Stream.mu, never after, and never held
 	// across a call out of this package.
-	mu      sync.RWMutex
-	index   index
-	streams []*Stream     // all that are not over, each at its Stream.pos
-	shut    bool          // Shutdown was called
-	drained chan struct{} // made by the first Shutdown, closed when no stream is left after it
+	mu        sync.RWMutex
+	index     index
+	streams   []*Stream     // all that are not over, each at its Stream.pos
+	lingering int           // handlers that have not returned although their streams are over
+	shut      bool          // Shutdown was called
+	drained   chan struct{} // made by the first Shutdown, closed when no stream and no handler is left after it
 }
 
 // NewHub makes a hub without streams.
@@ -132,18 +127,16 @@ func (h *Hub) Publish(c Change) {
 // The error is [ErrTooManyStreams], [ErrShutdown], or says that id is no request id.
 func (h *Hub) Open(id json.RawMessage, f Filter, subs []Sub, c Carrier, serverInfo json.RawMessage) (*Stream, error) {
 	if id != nil {
-		if _, ok := jsonrpc.ParseID(id); !ok {
-			return nil, fmt.Errorf("a listen id must be an integer or a string of at most %d bytes", jsonrpc.MaxIDBytes)
+		if err := checkID(id); err != nil {
+			return nil, err
 		}
 	}
 	s := newStream(h, string(id), f, subs, c, serverInfo)
 	h.mu.Lock()
-	if err := h.admitLocked(); err != nil {
+	if err := h.admitLocked(s); err != nil {
 		h.mu.Unlock()
 		return nil, err
 	}
-	s.pos = len(h.streams)
-	h.streams = append(h.streams, s)
 	for _, it := range s.items {
 		for e := it.keys; e != nil; e = e.sibling {
 			h.index.link(e)
@@ -156,13 +149,36 @@ func (h *Hub) Open(id json.RawMessage, f Filter, subs []Sub, c Carrier, serverIn
 	return s, nil
 }
 
-func (h *Hub) admitLocked() error {
+// openHandled starts a stream that has nothing to say before its handler acknowledges. Its carrier is not woken.
+func (h *Hub) openHandled(id json.RawMessage, of *handled, c Carrier, serverInfo json.RawMessage) (*Stream, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	s := &Stream{hub: h, carrier: c, info: serverInfo, id: string(id), asked: never, handled: of}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.admitLocked(s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func checkID(id json.RawMessage) error {
+	if _, ok := jsonrpc.ParseID(id); !ok {
+		return fmt.Errorf("a listen id must be an integer or a string of at most %d bytes", jsonrpc.MaxIDBytes)
+	}
+	return nil
+}
+
+func (h *Hub) admitLocked(s *Stream) error {
 	if h.shut {
 		return ErrShutdown
 	}
-	if h.maxStreams > 0 && len(h.streams) >= h.maxStreams {
+	if h.maxStreams > 0 && len(h.streams)+h.lingering >= h.maxStreams {
 		return ErrTooManyStreams
 	}
+	s.pos = len(h.streams)
+	h.streams = append(h.streams, s)
 	return nil
 }
 
@@ -188,7 +204,8 @@ func (h *Hub) Keys(dst []string, at, n int) (keys []string, next int) {
 }
 
 // Shutdown completes every stream, refuses new ones and waits until all are over, that is, until each carrier has
-// asked once more after the completion result. It gives up with ctx's error and leaves the rest to be cancelled.
+// asked once more after the completion result, and until every handler has returned. It gives up with ctx's error and
+// leaves the rest to be cancelled, and a handler that ignores its context to itself.
 func (h *Hub) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if !h.shut {
@@ -210,7 +227,7 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 }
 
 func (h *Hub) checkDrainedLocked() {
-	if h.shut && len(h.streams) == 0 {
+	if h.shut && len(h.streams) == 0 && h.lingering == 0 {
 		close(h.drained)
 	}
 }
@@ -231,5 +248,20 @@ func (h *Hub) forget(s *Stream, items []*item) {
 		h.index, h.streams = newIndex(), nil // neither shrinks by itself
 	}
 	s.closeDone()
+	if of := s.handled; of != nil && !of.returned {
+		of.lingers = true
+		h.lingering++
+	}
 	h.checkDrainedLocked()
+}
+
+// release notes that the handler of a stream has returned.
+func (h *Hub) release(s *Stream) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.handled.returned = true
+	if s.handled.lingers {
+		h.lingering--
+		h.checkDrainedLocked()
+	}
 }

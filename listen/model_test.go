@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
@@ -19,7 +20,7 @@ var modelSeed = flag.Uint64("seed", 0, "run the tests that draw lots with this s
 // finds everything by going through all of it.
 func TestModel(t *testing.T) {
 	for _, seed := range seeds(60) {
-		runModel(t, seed)
+		synctest.Test(t, func(t *testing.T) { runModel(t, seed) })
 		if t.Failed() {
 			t.Fatalf("again with -seed %d", seed)
 		}
@@ -54,6 +55,8 @@ type modelStream struct {
 	last map[string]time.Time // when it was last said
 	// beneath is what changed beneath a URI since it was last said.
 	beneath map[string]map[string]bool
+	unnamed map[string]bool // what its handler has told of, so that nothing is named
+	h       *modelHandler   // nil without a handler
 
 	ack, legacy, completing, result, over bool
 
@@ -107,13 +110,14 @@ func beneath(key, changed string) bool { return strings.HasPrefix(changed, key+"
 func (m *modelStream) checkNamed(msg message, said string) {
 	named, err := msg.named()
 	want := slices.Sorted(maps.Keys(m.beneath[said]))
-	if len(want) > 64 {
+	if len(want) > 64 || m.unnamed[said] {
 		want = nil
 	}
 	if err != nil || !slices.Equal(named, want) || (named == nil) != (want == nil) {
 		m.t.Errorf("stream %s: %s names %q, %v, want %q", m.tag, said, named, err, want)
 	}
 	delete(m.beneath, said)
+	delete(m.unnamed, said)
 }
 
 func (m *modelStream) wakeIf(earlier bool) {
@@ -124,6 +128,7 @@ func (m *modelStream) wakeIf(earlier bool) {
 }
 
 func (m *modelStream) pull(now time.Time) {
+	post := m.postFirst(now)
 	frame, wait := m.s.Next(nil, now)
 	m.until = time.Time{}
 	if m.over {
@@ -138,16 +143,20 @@ func (m *modelStream) pull(now time.Time) {
 	}
 	msg := decode(m.t, frame)
 	said := msg.said()
-	if tag := string(msg.Params.Meta[subscriptionID]); said != "result" && tag != m.tag {
+	if tag := string(msg.Params.Meta[subscriptionID]); msg.Method != "" && tag != m.tag || msg.Method == "" && string(msg.ID) != m.tag {
 		m.t.Errorf("%s is tagged %s, want %s", frame, tag, m.tag)
 	}
-	switch {
+	switch isPost := m.checkPost(said, post); {
+	case isPost:
 	case m.ack:
 		if said != "ack" {
 			m.t.Errorf("stream %s begins with %s", m.tag, frame)
 		}
 		m.ack = false
-	case said == "result":
+	case said == "result" || said == "error":
+		if failed := m.h != nil && m.h.failed; failed != (said == "error") {
+			m.t.Errorf("stream %s: its handler has failed: %v, and it says %s", m.tag, failed, frame)
+		}
 		if !m.completing || len(m.owed) > 0 || m.result || m.legacy {
 			m.t.Errorf("stream %s has the result %s, owed is %v", m.tag, frame, m.owed)
 		}
@@ -165,6 +174,9 @@ func (m *modelStream) pull(now time.Time) {
 
 // idle checks that there is nothing to say now.
 func (m *modelStream) idle(now time.Time, wait time.Duration) {
+	if m.posts() > 0 {
+		m.t.Errorf("stream %s says nothing and has %d posts", m.tag, m.posts())
+	}
 	if m.ack || m.completing && (len(m.owed) > 0 || !m.legacy && !m.result) {
 		m.t.Errorf("stream %s says nothing, %v, and owes %v", m.tag, wait, m.owed)
 	}
@@ -209,11 +221,10 @@ func (m *modelStream) remove(uri string) {
 	delete(m.beneath, uri)
 }
 
-func runModel(t *testing.T, seed uint64) {
+func runModel(t *testing.T, seed uint64) (all []*modelStream) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := listen.NewHub(&listen.Options{UpdateInterval: modelUpdateInterval, ListInterval: modelListInterval, ChangedMeta: changedMeta})
 	now := time.Now()
-	var all []*modelStream
 	key := func() string { return modelKeys[r.IntN(len(modelKeys))] }
 	sub := func() listen.Sub {
 		k := key()
@@ -229,6 +240,10 @@ func runModel(t *testing.T, seed uint64) {
 			all = append(all, openModel(t, h, r, len(all), sub))
 		case op < 40:
 			m.pull(now)
+		case op < 55 && m.h != nil:
+			for range 1 + r.IntN(8) {
+				m.handlerDoes(r)
+			}
 		case op < 75:
 			publishModel(h, r, all, key)
 		case op < 85:
@@ -244,9 +259,12 @@ func runModel(t *testing.T, seed uint64) {
 		case op < 95:
 			m.s.Cancel()
 			m.over, m.until = true, time.Time{}
+			m.close(listen.ErrCancelled)
 		case op < 97:
 			m.s.Complete()
 			if !m.completing && !m.over {
+				m.close(listen.ErrShutdown)
+				m.ack = m.ack || m.h != nil && m.h.sender == nil
 				m.completing = true
 				m.wakeIf(true)
 			}
@@ -260,13 +278,14 @@ func runModel(t *testing.T, seed uint64) {
 		}
 	}
 	settle(t, h, all, now.Add(time.Minute))
+	return all
 }
 
 // settle pulls everything that is owed and checks that nothing is left.
 func settle(t *testing.T, h *listen.Hub, all []*modelStream, now time.Time) {
 	open := 0
 	for _, m := range all {
-		for range 1 + len(m.owed) + 3 {
+		for range 1 + len(m.owed) + m.posts() + 3 {
 			m.pull(now)
 		}
 		if !m.over {
@@ -279,12 +298,35 @@ func settle(t *testing.T, h *listen.Hub, all []*modelStream, now time.Time) {
 	if h.Len() != open {
 		t.Errorf("%d streams are open, want %d", h.Len(), open)
 	}
+	for _, m := range all {
+		m.s.Cancel()
+		m.over = true
+		m.close(listen.ErrCancelled)
+		if m.h != nil {
+			m.returnFrom(false)
+		}
+	}
+	if err := h.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
 }
 
 func openModel(t *testing.T, h *listen.Hub, r *rand.Rand, n int, sub func() listen.Sub) *modelStream {
 	m := &modelStream{
 		t: t, keys: map[string]map[string]bool{}, owed: map[string]bool{}, last: map[string]time.Time{},
-		beneath: map[string]map[string]bool{},
+		beneath: map[string]map[string]bool{}, unnamed: map[string]bool{},
+	}
+	var id []byte
+	if m.legacy = r.IntN(3) == 0; !m.legacy {
+		id = fmt.Append(nil, n)
+		if r.IntN(2) == 0 {
+			id = fmt.Appendf(nil, "%q", id)
+		}
+		m.tag = string(id)
+		if r.IntN(2) == 0 {
+			m.s = openHandled(t, h, r, m, id)
+			return m
+		}
 	}
 	var f listen.Filter
 	lists := []*bool{&f.ResourcesListChanged, &f.ToolsListChanged, &f.PromptsListChanged}
@@ -300,17 +342,11 @@ func openModel(t *testing.T, h *listen.Hub, r *rand.Rand, n int, sub func() list
 		f.ResourceSubscriptions = append(f.ResourceSubscriptions, s.URI)
 		m.add(s)
 	}
-	var id []byte
-	if m.legacy = r.IntN(3) == 0; m.legacy {
+	if m.legacy {
 		m.until = eternity
 	} else {
 		m.ack, m.woken = true, 1
 		m.completing = len(m.keys) == 0
-		id = fmt.Append(nil, n)
-		if r.IntN(2) == 0 {
-			id = fmt.Appendf(nil, "%q", id)
-		}
-		m.tag = string(id)
 	}
 	s, err := h.Open(id, f, subs, m, nil)
 	if err != nil {

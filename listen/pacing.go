@@ -37,12 +37,12 @@ func (d dirtySet) Less(i, j int) bool {
 
 func (d dirtySet) Swap(i, j int) {
 	d[i], d[j] = d[j], d[i]
-	d[i].slot, d[j].slot = i, j
+	d[i].slot, d[j].slot = int32(i), int32(j)
 }
 
 func (d *dirtySet) Push(x any) {
 	it := x.(*item)
-	it.slot = len(*d)
+	it.slot = int32(len(*d))
 	*d = append(*d, it)
 }
 
@@ -57,4 +57,4 @@ func (d *dirtySet) Pop() any {
 
 func (d *dirtySet) add(it *item)    { heap.Push(d, it) }
 func (d *dirtySet) first() *item    { return heap.Pop(d).(*item) }
-func (d *dirtySet) remove(it *item) { heap.Remove(d, it.slot) }
+func (d *dirtySet) remove(it *item) { heap.Remove(d, int(it.slot)) }

@@ -1,6 +1,7 @@
 package listen_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -26,6 +27,8 @@ type client struct {
 	named     map[string]int64 // the same of a key named for a URI, joined by a space
 	messages  int              // how many were said
 	cancelled atomic.Bool
+	handled   bool        // a handler answers it
+	ended     atomic.Bool // and has returned
 }
 
 func (c *client) Wake(*listen.Stream) {
@@ -108,6 +111,40 @@ func TestLastNotificationFollowsTheLastPublish(t *testing.T) {
 	}
 }
 
+// openHandled opens a listen with a handler that has the source tell of half, and tells of the other half whenever it
+// says anything else. It returns once that is owed.
+func (c *client) openHandled(t *testing.T, h *listen.Hub, id []byte, seed int64) (*listen.Stream, error) {
+	acknowledged := make(chan struct{})
+	service := &listen.Service{Hub: h, Source: listen.URISource{}, Handler: listen.HandlerFunc(
+		func(ctx context.Context, req *listen.Request, p *listen.Pending) error {
+			defer c.ended.Store(true)
+			if _, err := p.Builtin(ctx, req.Filter); err != nil {
+				return err
+			}
+			s, err := p.Acknowledge(req.Filter)
+			close(acknowledged)
+			r := rand.New(rand.NewPCG(uint64(seed), 0))
+			for n := 0; err == nil; n++ {
+				uri := req.Filter.ResourceSubscriptions[r.IntN(len(req.Filter.ResourceSubscriptions))]
+				if err = s.Updated(uri); err == nil {
+					err = s.Notify(ctx, "ext/x", nil)
+				}
+				time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
+			}
+			return err
+		})}
+	params, err := json.Marshal(map[string]any{"notifications": uris(c.asked...)})
+	if err != nil {
+		return nil, err
+	}
+	c.handled = true
+	s, err := service.Open(t.Context(), id, params, c)
+	if err == nil {
+		<-acknowledged
+	}
+	return s, err
+}
+
 // storm draws its lots from seed; how its goroutines interleave is the scheduler's.
 func storm(t *testing.T, seed uint64) {
 	const publishers, openers, streamsEach, changesEach = 4, 4, 25, 200
@@ -148,7 +185,14 @@ func storm(t *testing.T, seed uint64) {
 					subs = append(subs, listen.Sub{Key: key, URI: key})
 					c.asked = append(c.asked, key)
 				}
-				s, err := h.Open(fmt.Appendf(nil, "%d", o*streamsEach+i), uris(c.asked...), subs, c, nil)
+				id := fmt.Appendf(nil, "%d", o*streamsEach+i)
+				var s *listen.Stream
+				var err error
+				if i%2 == 0 {
+					s, err = c.openHandled(t, h, id, r.Int64())
+				} else {
+					s, err = h.Open(id, uris(c.asked...), subs, c, nil)
+				}
 				if err != nil {
 					t.Error(err)
 					return
@@ -185,18 +229,21 @@ func storm(t *testing.T, seed uint64) {
 		if _, completed := c.said["result"]; !completed && !c.cancelled.Load() {
 			t.Errorf("a stream ended without its result: said %v", c.said)
 		}
+		if c.handled != c.ended.Load() {
+			t.Error("Shutdown has not waited for a handler")
+		}
 	}
 }
 
 func (c *client) check(t *testing.T, published map[string]int64) {
-	asked := map[string]bool{"ack": true}
+	asked := map[string]bool{"ack": true, "ext/x": c.handled}
 	for _, uri := range c.asked {
 		asked[uri] = true
 		for key, at := range published {
 			if (key == uri || strings.HasPrefix(key, uri+"/")) && !c.cancelled.Load() && at > c.opened && c.said[uri] < at {
 				t.Errorf("%s changed at %d, the stream opened at %d has said %s at %d", key, at, c.opened, uri, c.said[uri])
 			}
-			if beneath(uri, key) && !c.cancelled.Load() && at > c.opened && c.named[uri+" "+key] < at {
+			if beneath(uri, key) && !c.handled && !c.cancelled.Load() && at > c.opened && c.named[uri+" "+key] < at {
 				t.Errorf("%s changed at %d, the stream opened at %d has named it for %s at %d", key, at, c.opened, uri, c.named[uri+" "+key])
 			}
 		}

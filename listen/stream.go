@@ -39,6 +39,8 @@ type Stream struct {
 	over       bool             // silence; the items are Hub.forget's
 	forgotten  bool             // Hub.forget is through
 	done       chan struct{}    // made by the first Done, closed by Hub.forget
+
+	handled *handled // nil without a Handler; set when the stream is made
 }
 
 // newStream builds a stream that is not yet in the hub.
@@ -80,6 +82,10 @@ func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Durati
 		return appendAcknowledged(dst, s.id, m.ack), 0
 	case result:
 		return appendResult(dst, s.id, s.info), 0
+	case failed:
+		return appendFailure(dst, s.id, s.handled.failure), 0
+	case posted:
+		return append(dst, m.post.frame...), 0
 	default:
 		return appendChange(dst, s.id, m, s.hub.changedMember), 0
 	}
@@ -93,6 +99,7 @@ type message struct {
 	ack   *Filter       // of acknowledged
 	wait  time.Duration // of nothing
 	items []*item       // of ended: what is still in the index
+	post  *post         // of posted
 }
 
 func (s *Stream) nextLocked(now moment) message {
@@ -104,6 +111,8 @@ func (s *Stream) nextLocked(now moment) message {
 		ack := s.ack
 		s.ack = nil
 		return message{kind: acknowledged, ack: ack}
+	case s.postDueLocked(now):
+		return message{kind: posted, post: s.takePostLocked()}
 	case len(s.dirty) > 0:
 		if due := s.dirty[0].due; due > now && !s.completing {
 			s.asked = due
@@ -122,6 +131,9 @@ func (s *Stream) nextLocked(now moment) message {
 		return message{kind: nothing}
 	case s.id != "" && !s.finished:
 		s.finished = true
+		if s.handled != nil && s.handled.failure != nil {
+			return message{kind: failed}
+		}
 		return message{kind: result}
 	default:
 		return message{kind: ended, items: s.silenceLocked()}
@@ -133,6 +145,10 @@ func (s *Stream) nextLocked(now moment) message {
 func (s *Stream) mark(it *item, named string) (wake bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.markLocked(it, named)
+}
+
+func (s *Stream) markLocked(it *item, named string) (wake bool) {
 	if s.completing || s.over {
 		return false
 	}
@@ -161,26 +177,57 @@ func (s *Stream) Cancel() {
 		return
 	}
 	items := s.silenceLocked()
+	h := s.handled
+	if h != nil {
+		h.closeLocked(ErrCancelled)
+	}
 	s.mu.Unlock()
+	if h != nil {
+		h.stop(h.cause)
+	}
 	s.hub.forget(s, items)
 }
 
 // Complete ends the stream in good order: Next hands out what is owed without regard to pacing, then the completion
-// result (on a legacy stream nothing), then [Over]. What is published after Complete is not owed.
+// result (on a legacy stream nothing), then [Over]. What is published after Complete is not owed. It does not wait for a
+// handler, whose context ends: what that has not acknowledged is acknowledged with nothing honoured.
 func (s *Stream) Complete() {
 	s.mu.Lock()
-	wake := !s.completing && !s.over && s.asked != always
-	s.completing = true
-	if wake {
-		s.asked = always
-	}
+	wake := s.finishLocked(ErrShutdown)
+	h := s.handled
 	s.mu.Unlock()
+	if h != nil {
+		h.stop(h.cause) // which is not set twice
+	}
 	if wake {
 		s.carrier.Wake(s)
 	}
 }
 
-// Finished reports whether Next has handed out the completion result, so that the request is answered.
+// finishLocked lets nothing more be owed, for the cause given, and reports whether the carrier is to be woken.
+func (s *Stream) finishLocked(cause error) (wake bool) {
+	if s.completing || s.over {
+		return false
+	}
+	s.completing = true
+	if h := s.handled; h != nil {
+		h.closeLocked(cause)
+		if h.pending {
+			h.pending, s.ack = false, &Filter{}
+		}
+	}
+	return s.rouseLocked()
+}
+
+// rouseLocked has the carrier ask now, and reports whether it is to be woken for that.
+func (s *Stream) rouseLocked() (wake bool) {
+	wake = s.asked != always
+	s.asked = always
+	return wake
+}
+
+// Finished reports whether Next has handed out the answer, the completion result or an error, after which the id of the
+// request is free.
 func (s *Stream) Finished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,7 @@
 package listen
 
+import "strings"
+
 // item is one thing a stream can owe its client: updated for one URI, or one kind of list_changed.
 type item struct {
 	stream *Stream
@@ -9,8 +11,8 @@ type item struct {
 	// Guarded by Stream.mu.
 	due  moment // may not be said before
 	turn uint64 // orders what is due at the same moment
-	slot int    // place in Stream.dirty, -1 while clean
-	pos  int    // place in Stream.items
+	slot int32  // place in Stream.dirty, -1 while clean
+	pos  int32  // place in Stream.items
 	// changed is what the next message names, nil while clean and when it names nothing.
 	changed *changes
 	kind    kind
@@ -23,11 +25,7 @@ func (it *item) addKey(e *entry, key string) {
 
 // build makes the items of a stream that is not yet in the hub: two allocations instead of two for each key.
 func (s *Stream) build(f Filter, subs []Sub) {
-	lists := [kinds]bool{
-		resourcesList: f.ResourcesListChanged,
-		toolsList:     f.ToolsListChanged,
-		promptsList:   f.PromptsListChanged,
-	}
+	lists := f.lists()
 	for _, on := range lists {
 		if on {
 			s.lists++
@@ -117,7 +115,7 @@ func (s *Stream) subscribe(sub Sub, newItem *item, newEntry *entry) *entry {
 }
 
 func (s *Stream) addItem(it *item, k kind, uri string) {
-	*it = item{stream: s, kind: k, uri: uri, due: always, slot: -1, pos: len(s.items)}
+	*it = item{stream: s, kind: k, uri: uri, due: always, slot: -1, pos: int32(len(s.items))}
 	s.items = append(s.items, it)
 	if s.byURI != nil && k == updated {
 		s.byURI[uri] = it
@@ -143,4 +141,63 @@ func (s *Stream) find(uri string) *item {
 		}
 	}
 	return s.byURI[uri]
+}
+
+// owing makes the items of what a handler acknowledged. on and subs are what the built-in source publishes: what of it
+// was not acknowledged is left out. What the handler alone tells of has no key. The stream is not touched.
+func (s *Stream) owing(f Filter, on [kinds]bool, subs []Sub) (items []*item, lists int) {
+	n := int(kinds) - 1 + len(f.ResourceSubscriptions)
+	made, entries := make([]item, n), make([]entry, int(kinds)-1+len(subs))
+	into := &Stream{items: make([]*item, 0, n), byURI: make(map[string]*item, len(f.ResourceSubscriptions))}
+	add := func(k kind, uri string) *item {
+		it := &made[len(into.items)]
+		into.addItem(it, k, uri)
+		it.stream = s
+		return it
+	}
+	for k, acknowledged := range f.lists() {
+		if !acknowledged {
+			continue
+		}
+		lists++
+		if it := add(kind(k), ""); on[k] {
+			it.addKey(&entries[len(subs)+lists-1], "")
+		}
+	}
+	for _, uri := range f.ResourceSubscriptions {
+		add(updated, uri)
+	}
+	for i, sub := range subs {
+		if it := into.byURI[sub.URI]; it != nil {
+			into.subscribe(sub, it, &entries[i])
+		}
+	}
+	return into.items, lists
+}
+
+// findKind returns the item of a kind of list, or of a URI, or nil.
+func (s *Stream) findKind(k kind, uri string) *item {
+	if k == updated {
+		return s.find(uri)
+	}
+	for _, it := range s.items[:s.lists] {
+		if it.kind == k {
+			return it
+		}
+	}
+	return nil
+}
+
+// coversLocked reports whether a change may be told of: of a URI that is subscribed to also what is beneath it, as an
+// updated "might" name "a sub-resource of the one that the client actually subscribed to" (schema, ResourceUpdatedNotification).
+func (s *Stream) coversLocked(k kind, uri string) bool {
+	if s.findKind(k, uri) != nil {
+		return true
+	}
+	for end := strings.LastIndexByte(uri, '/'); end >= 0; end = strings.LastIndexByte(uri[:end], '/') {
+		if s.find(uri[:end]) != nil || s.find(uri[:end+1]) != nil {
+			return true
+		}
+	}
+	return false
 }

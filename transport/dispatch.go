@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -22,6 +23,7 @@ type origin struct {
 type request struct {
 	id      jsonrpc.ID
 	method  method
+	raw     json.RawMessage // the params as they came
 	params  params
 	modern  bool     // the era, set as soon as it is known: what is refused is refused in its terms
 	version string   // the revision it is served under, set when it has passed the checks
@@ -74,7 +76,7 @@ var legacyMethods = map[string]method{
 // route decides the era of a request and checks it, in this order: shape of _meta, headers, version, method. The
 // parameters of its own are checked by the method. An error is a *[jsonrpc.Error].
 func (s *Server) route(m *jsonrpc.Message, o origin) (request, error) {
-	r := request{id: m.ID, session: o.session}
+	r := request{id: m.ID, raw: m.Params, session: o.session}
 	// Two methods exist in no other era.
 	r.modern = o.modern || m.Method == "server/discover" || m.Method == "subscriptions/listen"
 	var err error

@@ -45,7 +45,21 @@
 // [Endpoint.Shutdown] completes every listen, and after its context has ended cancels what is left, which then has half a
 // second.
 //
-// Goroutines. An endpoint starts none; a session that is idle is ended by a timer. [Server.ServeStdio] starts one
+// Handlers. What Options.Listen refuses within HTTPOptions.Keepalive has a status of its own over HTTP; until then, or the
+// acknowledgement, nothing is answered. After that the answer has begun, and what is refused is refused in it. A handler is
+// neither work nor a request in flight: it may take as long as it likes, and [listen.Hub.Shutdown] waits for it.
+//
+// Interceptors. An [Interceptor] serves the listens of a server that is built on another library, and nothing else. On a pipe it
+// takes listens of revision 2026-07-28, their cancellations and requests with the id of one that is open; towards a client that
+// has not initialized a session it drops the library's own untagged notifications of changes, and at any time what the library
+// says to a cancelled request whose id is that of a listen by now. Over HTTP it takes listens only. All else passes byte for
+// byte, in order and in whole lines. Input is read ahead of the library, up to 8 MiB, so that neither a library nor an output
+// that stalls delays a listen or a cancellation. The end of input is passed on when the listens are completed, or a second
+// later.
+//
+// Goroutines. An endpoint starts none; a session that is idle is ended by a timer. An [InterceptedPipe] has one that reads and,
+// from the first listen on, one that writes and one for each listen that is being opened: they end with its input or its Close,
+// but for those that are blocked in a read or a write. [Server.ServeStdio] starts one
 // that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that
 // reads ahead. It waits for all of them when it returns, but for those that are blocked in a read of the input, in a
 // write to the output, or in a catalogue that does not heed its context in time.

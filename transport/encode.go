@@ -27,7 +27,7 @@ func appendHead(dst []byte, id jsonrpc.ID) []byte {
 func appendError(dst []byte, id jsonrpc.ID, e *jsonrpc.Error) []byte {
 	dst = appendHead(dst, id)
 	dst = append(dst, `"error":`...)
-	dst = append(dst, marshal(e)...)
+	dst = append(dst, e.Encode()...)
 	return append(dst, '}')
 }
 

@@ -9,18 +9,18 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// wireError says what an error looks like on the wire. It is the only place where an error becomes a code. What it does
-// not know becomes a bare internal error, because a cause may name a path of the host; the caller logs it.
+// wireError says what an error looks like on the wire. It is the only place where an error becomes a code, with
+// [listen.ErrorOf], which it leaves to say what every service of listens says. What neither knows becomes a bare internal
+// error, because a cause may name a path of the host; the caller logs it.
 func wireError(err error, modern bool) (e *jsonrpc.Error, known bool) {
 	var (
-		refused  *jsonrpc.Error
 		absent   *mcp.NotFoundError
 		tooLarge *mcp.TooLargeError
 		failed   *mcp.ReadError
 	)
 	switch {
-	case errors.As(err, &refused):
-		return refused, true
+	case errors.As(err, &e):
+		return e, true
 	case errors.As(err, &absent):
 		// "servers MUST return a JSON-RPC error with code -32602" (server/resources, "Error Handling"), and a modern
 		// answer MUST NOT have the code of the earlier revisions (basic/index, "Error Codes").
@@ -43,14 +43,10 @@ func wireError(err error, modern bool) (e *jsonrpc.Error, known bool) {
 		}, true
 	case errors.As(err, &failed):
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: failed.Error(), Data: uriData{failed.URI}}, true
-	case errors.Is(err, listen.ErrTooManyStreams):
-		return jsonrpc.Errorf(jsonrpc.InternalError, "too many listens and sessions are open: cancel one or try again later"), true
-	case errors.Is(err, listen.ErrShutdown), errors.Is(err, errLeaving):
-		return jsonrpc.Errorf(jsonrpc.InternalError, "the server is shutting down: ask again after it has restarted"), true
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return jsonrpc.Errorf(jsonrpc.InternalError, "the request was abandoned"), true
+	case errors.Is(err, errLeaving):
+		return listen.ErrorOf(listen.ErrShutdown)
 	default:
-		return jsonrpc.Errorf(jsonrpc.InternalError, "internal error: the server's log has the cause"), false
+		return listen.ErrorOf(err)
 	}
 }
 

@@ -179,25 +179,40 @@ func readSome(in io.Reader, buf []byte) (int, error) {
 // leadingID finds the id of a message of which only the beginning is known, if it is there, so that the client learns
 // which request was refused. It is zero otherwise.
 func leadingID(beginning []byte) jsonrpc.ID {
+	id, _ := jsonrpc.ParseID(leading(beginning, "id"))
+	return id
+}
+
+// leading finds a member of a message of which only the beginning is known, nil if it is not there as a whole.
+func leading(beginning []byte, member string) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(beginning))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return jsonrpc.ID{}
+		return nil
 	}
 	for {
 		name, err := d.Token()
 		if err != nil {
-			return jsonrpc.ID{}
+			return nil
 		}
 		var value json.RawMessage
 		if d.Decode(&value) != nil {
-			return jsonrpc.ID{}
+			return nil
 		}
 		if d.InputOffset() == int64(len(beginning)) {
-			return jsonrpc.ID{} // the value may go on
+			return nil // the value may go on
 		}
-		if name == "id" {
-			id, _ := jsonrpc.ParseID(value)
-			return id
+		if name == member {
+			return value
 		}
 	}
+}
+
+// leadingText is a leading member that is a string, empty if it is not there.
+func leadingText(beginning []byte, member string) string {
+	raw := leading(beginning, member)
+	if raw == nil {
+		return ""
+	}
+	value, _ := text(raw)
+	return value
 }

@@ -20,7 +20,7 @@ import (
 
 // HTTPOptions configure an [Endpoint]. The zero value of each field is ready to use.
 type HTTPOptions struct {
-	// Path is that of the one URL which is served. The default is /mcp.
+	// Path is that of the one URL which is served. The default is /mcp, for an [Interceptor] it is any.
 	Path string
 	// Keepalive is how long a stream says nothing before it sends a comment, so that no proxy takes it for dead. The
 	// default is 15 s.
@@ -53,6 +53,7 @@ type HTTPOptions struct {
 // ask for it. Make one with [Server.Handler].
 type Endpoint struct {
 	s    *Server
+	next http.Handler // serves what is not the endpoint's; nil: everything is
 	opts HTTPOptions
 	log  *slog.Logger
 
@@ -86,6 +87,11 @@ func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	}
 	o := *opts
 	o.Path = cmp.Or(o.Path, "/mcp")
+	return s.endpoint(o)
+}
+
+// endpoint makes an endpoint, with defaults for all but the path.
+func (s *Server) endpoint(o HTTPOptions) *Endpoint {
 	o.Keepalive = positive(o.Keepalive, 15*time.Second)
 	o.WriteTimeout = positive(o.WriteTimeout, 30*time.Second)
 	o.SessionTimeout = positive(o.SessionTimeout, 30*time.Minute)
@@ -112,6 +118,14 @@ func positive[T int | int64 | time.Duration](v, otherwise T) T {
 
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.next != nil {
+		look := e.look(r)
+		defer look.drop()
+		if !look.ours {
+			e.next.ServeHTTP(w, r)
+			return
+		}
+	}
 	defer e.report()
 	x := e.newExchange(w, r)
 	defer x.end()
@@ -171,7 +185,7 @@ func (e *Endpoint) admit(x *exchange) bool {
 	}
 	// "Any other path" includes /.well-known/, where hosts look for the metadata of an authorization server: they take
 	// nothing but a 404 with JSON for the answer that there is none.
-	if x.r.URL.Path != e.opts.Path {
+	if x.r.URL.Path != e.opts.Path && e.next == nil {
 		answerRefused(x.w, http.StatusNotFound, "nothing is served under this path, %s is the endpoint", e.opts.Path)
 		return false
 	}

@@ -60,6 +60,8 @@ func httpStatus(err error, modern bool) int {
 		return http.StatusInternalServerError
 	case refused.Code == jsonrpc.MethodNotFound:
 		return http.StatusNotFound
+	case refused.Code == jsonrpc.InternalError:
+		return http.StatusInternalServerError
 	default:
 		return http.StatusBadRequest
 	}

@@ -104,6 +104,13 @@ func (f *inflight) admit(calls ...*call) bool {
 	return true
 }
 
+// has reports whether a call with an id is in flight.
+func (f *inflight) has(id jsonrpc.ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[id.Key()] != nil
+}
+
 // open adds a stream, that of a legacy session or, if it has a call, that of a listen. ok is false if it is not wanted
 // any more: its listen was cancelled, or the end is past. Its call is then still in flight, until decline. If finish is
 // set the end has begun, and the stream is to be completed.

@@ -47,18 +47,24 @@ type Options struct {
 	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, from before a file is read until its
 	// answer is written. Later ones wait. One that needs more than all of it runs alone. The default is 64 MiB.
 	MaxReadMemory int64
-	// Logger receives the causes of internal errors, which clients never see. The default discards them.
+	// Listen answers the listens of modern clients in place of the server, and may have the server do some or all of it, see
+	// [listen.Pending.Builtin]. The server does not wait for it when a transport ends: [listen.Hub.Shutdown] does. Nil: the
+	// server alone does, which takes no goroutine for each. Subscriptions of legacy sessions do not come to it.
+	Listen listen.Handler
+	// Logger receives the causes of internal errors, which clients never see. The default discards them, but for what goes
+	// wrong in Listen, which is for [slog.Default].
 	Logger *slog.Logger
 }
 
 // Server answers requests out of a catalogue and opens listens on a hub. It may serve any number of transports at once.
 type Server struct {
-	cat  Catalogue
-	hub  *listen.Hub
-	log  *slog.Logger
-	opts Options
-	wire preset
-	mem  *memory
+	cat     Catalogue
+	hub     *listen.Hub
+	listens *listen.Service
+	log     *slog.Logger
+	opts    Options
+	wire    preset
+	mem     *memory
 }
 
 // NewServer makes a server. A nil opts means the defaults.
@@ -83,10 +89,14 @@ func NewServer(cat Catalogue, hub *listen.Hub, opts *Options) *Server {
 	if o.MaxReadMemory <= 0 {
 		o.MaxReadMemory = 64 << 20
 	}
+	wire := newPreset(&o)
+	listens := &listen.Service{
+		Hub: hub, Source: source{cat}, Handler: o.Listen, ServerInfo: wire.info, MaxURIs: o.MaxURIs, Logger: o.Logger,
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Server{cat: cat, hub: hub, log: o.Logger, opts: o, wire: newPreset(&o), mem: newMemory(o.MaxReadMemory)}
+	return &Server{cat: cat, hub: hub, listens: listens, log: o.Logger, opts: o, wire: wire, mem: newMemory(o.MaxReadMemory)}
 }
 
 const instructions = "The files of a directory are served as resources. resources/list names them, page by page; " +

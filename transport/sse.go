@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -30,7 +31,39 @@ func (x *exchange) listen(r *request) {
 	}
 	defer stream.Cancel()
 	e.carry(x, stream)
-	x.pump(stream, wake, nil)
+	if x.awaitAcknowledged(r, stream, wake) {
+		x.pump(stream, wake, nil)
+	}
+}
+
+// awaitAcknowledged waits for what a handler makes of a listen, so that a refusal has a status of its own: it answers that. It
+// waits no longer than any stream is silent: what is refused later is refused in the stream.
+func (x *exchange) awaitAcknowledged(r *request, stream *listen.Stream, wake bell) bool {
+	if stream.Pending() {
+		limit := time.NewTimer(x.e.opts.Keepalive)
+		defer limit.Stop()
+		for late := false; !late && stream.Pending(); {
+			select {
+			case <-wake:
+			case <-limit.C:
+				late = true
+			case <-x.ctx.Done():
+				x.refuse(r.id, x.ctx.Err(), true)
+				return false
+			}
+		}
+	}
+	err := stream.Refused()
+	if err == nil {
+		return true
+	}
+	frame := newFrame()
+	defer recycle(frame)
+	if answer, _ := stream.Next(*frame, time.Now()); answer != nil {
+		*frame = answer
+		x.answerError(answer, err, true)
+	}
+	return false
 }
 
 // keepalive is a comment, which "clients MUST ignore". The empty line is for those that cut a stream at such lines.
@@ -48,6 +81,9 @@ func (x *exchange) pump(stream *listen.Stream, wake bell, rest []byte) (unsent [
 	x.openEvents()
 	for x.ctx.Err() == nil {
 		if err := x.send(*frame); err != nil {
+			if errors.Is(err, http.ErrNotSupported) {
+				x.e.log.Error("stream cannot be sent: a handler around this one gave it a ResponseWriter with neither Flush nor Unwrap", "err", err)
+			}
 			x.e.log.Debug("stream is not taken", "client", x.client, "err", err)
 			break
 		}

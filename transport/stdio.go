@@ -71,10 +71,10 @@ type pipe struct {
 	// ended has a buffer of 1 for what ended the input. It is told as soon as that is known, and never closed.
 	ended chan error
 
-	// The rest belongs to read.
-	lines   *lineReader
-	session *session // the latest that initialize opened, nil before
-	voice   *carrier // of its stream
+	// The rest belongs to read, or to whoever hands over what was read.
+	lines   *lineReader // nil if somebody else reads
+	session *session    // the latest that initialize opened, nil before
+	voice   *carrier    // of its stream
 }
 
 func newPipe(s *Server, work context.Context, out io.Writer) *pipe {
@@ -119,10 +119,16 @@ func (p *pipe) tellEnded(err error) {
 // fast costs no read ahead. It is also how often an input of which enough was read is asked whether it has ended.
 const readPause = 100 * time.Millisecond
 
-// wait returns when there is room for further calls. After a while it reads on meanwhile, so that the end of input does
-// not wait for an output that stalls.
+// wait returns when there is room for further calls. After a while it reads on meanwhile, if reading is the pipe's, so that
+// the end of input does not wait for an output that stalls.
 func (p *pipe) wait() {
 	if !p.f.full() {
+		return
+	}
+	if p.lines == nil {
+		for p.f.full() {
+			<-p.f.room
+		}
 		return
 	}
 	pause := time.NewTimer(time.Until(p.lines.last.Add(readPause)))

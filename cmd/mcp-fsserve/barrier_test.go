@@ -18,7 +18,7 @@ import (
 var barrierRounds = flag.Int("barrier.rounds", 5, "rounds of changes after each of which the list is asked for")
 
 // ask sends a request and returns its result; notifications are passed over.
-func (w *wire) ask(method, params string, result any) {
+func (w *wireEnd) ask(method, params string, result any) {
 	w.t.Helper()
 	w.send(w.expand(`{"jsonrpc":"2.0","id":"asked","method":"` + method + `","params":{` + params + `$META}}`))
 	frame := w.next(nil)
@@ -36,7 +36,7 @@ func (w *wire) ask(method, params string, result any) {
 }
 
 // names returns the names of the whole list.
-func (w *wire) names() (names []string) {
+func (w *wireEnd) names() (names []string) {
 	w.t.Helper()
 	cursor := ""
 	for {

@@ -61,7 +61,7 @@ func benchmarkSave(b *testing.B, save func(file, text string) error) {
 }
 
 // until returns the frames that come within d.
-func (w *wire) until(d time.Duration) (frames []string) {
+func (w *wireEnd) until(d time.Duration) (frames []string) {
 	over := time.After(d)
 	for {
 		select {

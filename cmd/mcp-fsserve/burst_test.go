@@ -46,7 +46,7 @@ func TestThousandNewFilesAreAFewChangesOfTheList(t *testing.T) {
 	w.untilEnd()
 }
 
-func (w *wire) nextChange() {
+func (w *wireEnd) nextChange() {
 	w.t.Helper()
 	if frame := w.next(nil); !strings.Contains(frame, "list_changed") {
 		w.t.Fatalf("the server sent %s", frame)
@@ -54,7 +54,7 @@ func (w *wire) nextChange() {
 }
 
 // countListed walks the list and returns its length; changes counts the notifications that come meanwhile.
-func (w *wire) countListed(changes *int) (listed int) {
+func (w *wireEnd) countListed(changes *int) (listed int) {
 	cursor := ""
 	for {
 		w.send(w.expand(`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{` + cursor + `$META}}`))

@@ -36,7 +36,7 @@ func (p *program) command() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.Var(&choice{"--log-level", &p.level, logLevelNames}, "log-level", "least level to log on standard error")
 	flags.Var(&choice{"--log-format", &p.format, logFormatNames}, "log-format", "how to log on standard error")
-	root.AddCommand(p.listCommand(), p.listenCommand(), p.completionCommand())
+	root.AddCommand(p.listCommand(), p.listenCommand(), p.verifyCommand(), p.completionCommand())
 	completeFlags(root)
 	return root
 }
@@ -76,7 +76,9 @@ SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
   mcp-fsserve --http 8080 ~/notes              # at http://127.0.0.1:8080/mcp
   mcp-fsserve list ~/notes                     # what it would serve
   mcp-fsserve list --why secret.pem ~/notes    # why something is not served
-  mcp-fsserve listen ~/notes                   # what a listener is told`,
+  mcp-fsserve listen ~/notes                   # what a listener is told
+  mcp-fsserve listen https://host/mcp          # the same of any MCP server
+  mcp-fsserve verify -- npx some-server        # whether a server listens well`,
 		Version: version(),
 		Args:    cobra.ArbitraryArgs, // judged by places, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -148,48 +150,6 @@ decides. PATH is a path on disk, or one below the directory as in the list.`,
 	}
 	group(cmd, groupForm, form.flags)
 	p.addSettings(cmd)
-	return cmd
-}
-
-func (p *program) listenCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "listen [flags] [NAME=]DIR...",
-		Short: "Print what a listener is told, as it happens",
-
-		SuggestFor: []string{"watch", "tail", "follow", "monitor", "subscribe"},
-		Long: `Start this program as the server of the directories, listen to everything it
-serves, and print one line a fact:
-
-  live N resources   every listen is acknowledged: nothing is missed from now on
-  updated URI        a resource changed, appeared again or disappeared
-  list + URI         the list has gained a resource, which is listened to
-  list - URI         the list has lost a resource
-
-With --json each is an object: {"event":"live","resources":N}, or "updated",
-"added" or "removed" with its "uri".
-
-It ends on SIGINT and SIGTERM with status 0.`,
-		Example: `  mcp-fsserve listen ~/notes
-  mcp-fsserve listen --include '*.md' ~/notes ~/work/docs
-  mcp-fsserve listen --json ~/notes | jq -r 'select(.event == "updated").uri'`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := p.config(cmd, args, nil)
-			if err != nil {
-				return err
-			}
-			if err := cfg.check(); err != nil {
-				return err
-			}
-			return listenTo(cmd.Context(), p.server(cfg), newFacts(p.stdout, asJSON), p.stderr, p.logger())
-		},
-		ValidArgsFunction: completeDirectories,
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
-	p.addSettings(cmd)
-	group(cmd, groupChanges, p.settings.watching)
 	return cmd
 }
 

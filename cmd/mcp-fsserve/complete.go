@@ -78,7 +78,7 @@ func completeDirectories(_ *cobra.Command, _ []string, typed string) ([]cobra.Co
 }
 
 // withFiles are the flags that have files for values.
-var withFiles = []string{"why", "token-file", "tls-cert", "tls-key"}
+var withFiles = []string{"why", "token-file", "tls-cert", "tls-key", "touch-root"}
 
 // completeFlags says which values flags can have; the rest of them have no files for values.
 func completeFlags(cmd *cobra.Command) {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", gorace); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"mcp-fsserve": main, "stubborn": stubborn})
+	testscript.Main(m, map[string]func(){"mcp-fsserve": main, "hasty": hasty})
 }
 
 // TestScript runs testdata/script. Besides testscript's own commands there are some for a program that goes on
@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 //	start NAME PROGRAM ARGS...   start it, with pipes on all three streams
 //	await NAME REGEXP            until a line of its standard output, after the last one awaited, matches
 //	complain NAME REGEXP         the same for standard error
+//	learn VAR NAME REGEXP        the same; what its group has matched is then in $VAR
 //	send NAME FILE               write FILE to its standard input, with $WORK expanded
 //	hangup NAME STREAM           close its stdin, or stop reading its stdout or stderr
 //	signal NAME INT|TERM|KILL    send it a signal
@@ -59,6 +60,7 @@ func TestScript(t *testing.T) {
 			"start":    cmdStart,
 			"await":    func(ts *testscript.TestScript, _ bool, args []string) { await(ts, args, 0) },
 			"complain": func(ts *testscript.TestScript, _ bool, args []string) { await(ts, args, 1) },
+			"learn":    cmdLearn,
 			"send":     cmdSend,
 			"hangup":   cmdHangup,
 			"signal":   cmdSignal,
@@ -116,8 +118,8 @@ func (o *output) read() {
 	}
 }
 
-// await reports whether a line after those already awaited matches.
-func (o *output) await(re *regexp.Regexp) bool {
+// await returns what matches in a line after those already awaited, and its groups; nil if none does.
+func (o *output) await(re *regexp.Regexp) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	timer := time.AfterFunc(patience, func() {
@@ -135,12 +137,12 @@ func (o *output) await(re *regexp.Regexp) bool {
 				break
 			}
 			o.awaited += end + 1
-			if re.Match(rest[:end]) {
-				return true
+			if found := re.FindStringSubmatch(string(rest[:end])); found != nil {
+				return found
 			}
 		}
 		if o.ended || o.late {
-			return false
+			return nil
 		}
 		o.changed.Wait()
 	}
@@ -205,13 +207,23 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-func await(ts *testscript.TestScript, args []string, stream int) {
+func await(ts *testscript.TestScript, args []string, stream int) []string {
 	p := find(ts, args, 2)
 	re, err := regexp.Compile(args[1])
 	ts.Check(err)
-	if !p.outputs[stream].await(re) {
+	found := p.outputs[stream].await(re)
+	if found == nil {
 		ts.Fatalf("%s never said %q\nstdout:\n%sstderr:\n%s", args[0], args[1], p.outputs[0].text(), p.outputs[1].text())
 	}
+	return found
+}
+
+func cmdLearn(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: learn VAR NAME REGEXP")
+	}
+	found := await(ts, args[1:], 1)
+	ts.Setenv(args[0], found[1])
 }
 
 func cmdSend(ts *testscript.TestScript, _ bool, args []string) {

@@ -51,7 +51,7 @@ func TestChangesWithoutAnEventAreTold(t *testing.T) {
 
 // wantFrames wants so many frames to come, in any order, that each have one of the texts. Others may come between: a file
 // that is looked at while it is written to is told of twice.
-func (w *wire) wantFrames(texts ...string) {
+func (w *wireEnd) wantFrames(texts ...string) {
 	w.t.Helper()
 	for len(texts) > 0 {
 		frame := w.next(nil)

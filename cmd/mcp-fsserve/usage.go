@@ -12,6 +12,9 @@ import (
 // Groups of flags, in the order of the help. What is in none comes last.
 const (
 	groupForm    = "Form of the list"
+	groupFacts   = "What is followed, and how it is told"
+	groupTest    = "The test"
+	groupServer  = "Servers at a URL"
 	groupChoice  = "Choosing what is served"
 	groupAnswers = "Answers"
 	groupChanges = "Changes"
@@ -20,7 +23,7 @@ const (
 	groupOther   = "Other flags"
 )
 
-var groups = []string{groupForm, groupChoice, groupAnswers, groupChanges, groupLimits, groupHTTP, groupOther}
+var groups = []string{groupForm, groupFacts, groupTest, groupServer, groupChoice, groupAnswers, groupChanges, groupLimits, groupHTTP, groupOther}
 
 // helpWidth is how many columns a terminal has at least.
 const helpWidth = 80

@@ -73,6 +73,25 @@ func looksLikeFlag(text string) bool {
 	return strings.HasPrefix(text, "--") || len(text) == 2 && text[0] == '-'
 }
 
+// shellLine is a flag that takes what a shell is to run.
+type shellLine struct {
+	flag  string
+	value *string
+}
+
+func (l *shellLine) String() string { return *l.value }
+func (l *shellLine) Type() string   { return "CMD" }
+func (l *shellLine) Set(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return badValue(leftEmpty, "%s is an empty text", l.flag)
+	case looksLikeFlag(text):
+		return badValue("", "%s has no command: %s looks like a flag", l.flag, text)
+	}
+	*l.value = text
+	return nil
+}
+
 // size is a flag that takes a number of bytes.
 type size struct {
 	flag  string

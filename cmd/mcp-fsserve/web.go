@@ -33,10 +33,10 @@ func webDefaults() web {
 func (w *web) flags(f *pflag.FlagSet) {
 	f.Var(&address{"--http", &w.addr}, "http", "serve Streamable HTTP at ADDR, a port or HOST:PORT, instead of stdio")
 	f.Var(&endpointPath{"--path", &w.path}, "path", "path of the endpoint")
-	f.Var(&filename{"--token-file", &w.tokenFile}, "token-file", "admit clients with a token of FILE, a line NAME TOKEN each (default the lines in $"+tokenVariable+")")
+	f.Var(&filename{"--token-file", &w.tokenFile, "FILE"}, "token-file", "admit clients with a token of FILE, a line NAME TOKEN each (default the lines in $"+tokenVariable+")")
 	f.BoolVar(&w.insecure, "insecure", false, "admit everybody without a token, also from other machines")
-	f.Var(&filename{"--tls-cert", &w.tlsCert}, "tls-cert", "certificate chain in FILE, in PEM form, for HTTPS")
-	f.Var(&filename{"--tls-key", &w.tlsKey}, "tls-key", "private key in FILE for --tls-cert")
+	f.Var(&filename{"--tls-cert", &w.tlsCert, "FILE"}, "tls-cert", "certificate chain in FILE, in PEM form, for HTTPS")
+	f.Var(&filename{"--tls-key", &w.tlsKey, "FILE"}, "tls-key", "private key in FILE for --tls-cert")
 	f.Var(&admitted{"--allow-host", &w.hosts, "HOST", judgeHost}, "allow-host", "answer to HOST as a name of the server too; repeatable")
 	f.Var(&admitted{"--allow-origin", &w.origins, "ORIGIN", judgeOrigin}, "allow-origin", "let web pages of ORIGIN ask, as in https://app.example.com; repeatable")
 	f.Var(&duration{"--keepalive", &w.keepalive, time.Second}, "keepalive", "how often an idle stream gets a comment")

@@ -65,7 +65,7 @@ func startWebOf(t testing.TB, program string, args ...string) *webServer {
 // said waits until a line of standard error, after the last one waited for, matches.
 func (s *webServer) said(pattern string) {
 	s.t.Helper()
-	if !s.stderr.await(regexp.MustCompile(pattern)) {
+	if s.stderr.await(regexp.MustCompile(pattern)) == nil {
 		s.t.Fatalf("the server never said %q but\n%s", pattern, s.stderr.text())
 	}
 }

@@ -74,14 +74,15 @@ func (p *endpointPath) Set(text string) error {
 	return nil
 }
 
-// filename is a flag that takes the path of a file.
+// filename is a flag that takes the path of a file, or of what its kind says.
 type filename struct {
 	flag  string
 	value *string
+	kind  string
 }
 
 func (n *filename) String() string { return *n.value }
-func (n *filename) Type() string   { return "FILE" }
+func (n *filename) Type() string   { return n.kind }
 func (n *filename) Set(text string) error {
 	if text == "" {
 		return badValue(leftEmpty, "%s is an empty text", n.flag)

@@ -74,7 +74,7 @@ func TestWire(t *testing.T) {
 }
 
 // replay runs one transcript, comparing each server section or, to update it, writing it. It never updates it over HTTP.
-func replay(t *testing.T, archive *txtar.Archive, start func(testing.TB, config) *wire, overHTTP bool) {
+func replay(t *testing.T, archive *txtar.Archive, start func(testing.TB, config) *wireEnd, overHTTP bool) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	cfg := serving(dir)
@@ -135,8 +135,8 @@ func serving(dir string) config {
 	return config{places: []place{{arg: dir, written: dir, spec: resources.Spec{Dir: dir}}}, settings: s, command: "mcp-fsserve"}
 }
 
-// wire is a client's end of a server that runs in this process.
-type wire struct {
+// wireEnd is a client's end of a server that runs in this process.
+type wireEnd struct {
 	t       testing.TB
 	dir     string
 	in      io.WriteCloser
@@ -148,14 +148,14 @@ type wire struct {
 }
 
 // startWire starts a server and waits until it watches its directory.
-func startWire(t testing.TB, cfg config) *wire {
+func startWire(t testing.TB, cfg config) *wireEnd {
 	t.Helper()
 	stdin, in, err := os.Pipe()
 	must(t, err)
 	out, stdout, err := os.Pipe()
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	w := &wire{t: t, dir: cfg.places[0].spec.Dir, in: in, frames: make(chan string, 1000), ended: make(chan error, 1), stop: stop}
+	w := &wireEnd{t: t, dir: cfg.places[0].spec.Dir, in: in, frames: make(chan string, 1000), ended: make(chan error, 1), stop: stop}
 	watching := make(chan struct{})
 	log := slog.New(logged{message: watchingMessage, once: watching})
 	go func() {
@@ -201,7 +201,7 @@ func (l logged) Handle(_ context.Context, r slog.Record) error {
 }
 
 // play does what a client section says and returns the frames it gives.
-func (w *wire) play(section string) []string {
+func (w *wireEnd) play(section string) []string {
 	w.t.Helper()
 	want := 0
 	explicit := -1
@@ -261,7 +261,7 @@ func requests(line string) int {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-func (w *wire) expand(line string) string {
+func (w *wireEnd) expand(line string) string {
 	line = strings.ReplaceAll(line, "$META", modernMeta)
 	return placed.ReplaceAllStringFunc(line, func(place string) string {
 		n, err := strconv.Atoi(strings.TrimPrefix(place, "$CURSOR"))
@@ -272,14 +272,14 @@ func (w *wire) expand(line string) string {
 	})
 }
 
-func (w *wire) send(line string) {
+func (w *wireEnd) send(line string) {
 	w.t.Helper()
 	_, err := io.WriteString(w.in, line+"\n")
 	must(w.t, err)
 }
 
 // next waits for one frame; before are those of the same section, for the message if none comes.
-func (w *wire) next(before []string) string {
+func (w *wireEnd) next(before []string) string {
 	w.t.Helper()
 	select {
 	case frame, ok := <-w.frames:
@@ -293,7 +293,7 @@ func (w *wire) next(before []string) string {
 	return ""
 }
 
-func (w *wire) untilEnd() (got []string) {
+func (w *wireEnd) untilEnd() (got []string) {
 	w.t.Helper()
 	late := time.After(patience)
 	for {
@@ -318,7 +318,7 @@ var (
 )
 
 // normal replaces what differs from run to run.
-func (w *wire) normal(frame string) string {
+func (w *wireEnd) normal(frame string) string {
 	if m := next.FindStringSubmatch(frame); m != nil {
 		w.cursors = append(w.cursors, m[1])
 		frame = strings.Replace(frame, m[0], fmt.Sprintf(`"nextCursor":"$CURSOR%d"`, len(w.cursors)), 1)
@@ -327,7 +327,7 @@ func (w *wire) normal(frame string) string {
 	return server.ReplaceAllString(frame, `"name":"mcp-fsserve","version":"VERSION"`)
 }
 
-func (w *wire) edit(step, rest string) {
+func (w *wireEnd) edit(step, rest string) {
 	w.t.Helper()
 	wanted := map[string]int{"append": 2, "put": 2, "rename": 2, "remove": 1, "mkdir": 1}
 	n, ok := wanted[step]

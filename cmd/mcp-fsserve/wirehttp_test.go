@@ -15,11 +15,11 @@ import (
 )
 
 // startWireHTTP is startWire over HTTP: a bridge takes the client's lines to the server and brings back what it says.
-func startWireHTTP(t testing.TB, cfg config) *wire {
+func startWireHTTP(t testing.TB, cfg config) *wireEnd {
 	t.Helper()
 	in, out := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
-	w := &wire{t: t, dir: cfg.places[0].spec.Dir, in: out, frames: make(chan string, 1000), ended: make(chan error, 1), stop: stop}
+	w := &wireEnd{t: t, dir: cfg.places[0].spec.Dir, in: out, frames: make(chan string, 1000), ended: make(chan error, 1), stop: stop}
 	watching, listening := make(chan struct{}), make(chan string, 1)
 	cfg.web.addr, cfg.say = "127.0.0.1:0", slog.New(saidAt{listening})
 	go func() {

@@ -25,6 +25,18 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
+// Encode encodes the error, compact, leaving "<" and "&" as they are. Data that cannot be is left out.
+func (e *Error) Encode() []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(e); err != nil || !utf8.Valid(b.Bytes()) {
+		b.Reset()
+		_ = encoder.Encode(&Error{Code: e.Code, Message: e.Message})
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
 // Errorf makes an Error without data.
 func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}

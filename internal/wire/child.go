@@ -53,8 +53,8 @@ func startChild(t *Target) (*child, error) {
 	return &child{cmd: cmd, in: in, out: out, exited: make(chan struct{})}, nil
 }
 
-// wait reaps the child. Once read is closed, or soon after the exit if others hold its output, which are then killed, it
-// closes the output, so that the reader ends.
+// wait reaps the child. It closes the output once read is closed, which says that all of it was read. Others that hold it
+// after the exit are killed; if even then somebody does, who has left the group, the output is closed all the same.
 func (c *child) wait(read <-chan struct{}) {
 	c.exit = c.cmd.Wait()
 	if errors.Is(c.exit, exec.ErrWaitDelay) {
@@ -68,6 +68,11 @@ func (c *child) wait(read <-chan struct{}) {
 	case <-read:
 	case <-late.C:
 		killGroup(c.cmd.Process)
+		late.Reset(drainWithin)
+		select {
+		case <-read:
+		case <-late.C:
+		}
 	}
 	_ = c.out.Close()
 }

@@ -27,8 +27,7 @@ func newSSEReader(in io.Reader, max int) *sseReader {
 // next returns what comes next. An event that is cut off by the end of the stream is none, as the standard has it.
 // Events of another type than "message" count as comments: MCP has none.
 func (s *sseReader) next() (sseEvent, error) {
-	var e sseEvent
-	some, other := false, false
+	var b block
 	for {
 		line, long, err := s.lines.next()
 		if err != nil {
@@ -38,36 +37,52 @@ func (s *sseReader) next() (sseEvent, error) {
 			s.begun = true
 			line = trimPrefix(line, "\ufeff")
 		}
-		if len(line) == 0 {
-			if some || other {
-				if other || len(e.data) == 0 && !e.long {
-					return sseEvent{comment: true}, nil
-				}
-				return e, nil
-			}
-			continue
-		}
-		name, value := field(line)
-		switch name {
-		case "":
-			if !some && !other {
-				return sseEvent{comment: true}, nil
-			}
-		case "data":
-			if some {
-				e.data = append(e.data, '\n')
-				e.data = append(e.data, value...)
-			} else {
-				e.data = value
-			}
-			some = true
-			if e.long = e.long || long || len(e.data) > s.max; len(e.data) > s.max {
-				e.data = e.data[:s.max]
-			}
-		case "event":
-			other = string(value) != "message" && len(value) > 0
+		switch name, value := field(line); {
+		case len(line) == 0 && b.begun:
+			return b.event(), nil
+		case len(line) == 0:
+		case name == "" && !b.begun:
+			return sseEvent{comment: true}, nil
+		default:
+			b.add(name, value, long, s.max)
 		}
 	}
+}
+
+// block is an event whose lines are still coming.
+type block struct {
+	begun  bool // there was a line with a field that counts
+	named  bool // of another type than "message"
+	filled bool // there was a line of data
+	long   bool
+	data   []byte
+}
+
+// add takes one field, and no more data than max.
+func (b *block) add(name string, value []byte, long bool, max int) {
+	switch name {
+	case "event":
+		b.named = len(value) > 0 && string(value) != "message"
+	case "data":
+		if b.filled {
+			b.data = append(append(b.data, '\n'), value...)
+		} else {
+			b.data, b.filled = value, true
+		}
+		if b.long = b.long || long || len(b.data) > max; len(b.data) > max {
+			b.data = b.data[:max]
+		}
+	default:
+		return
+	}
+	b.begun = true
+}
+
+func (b *block) event() sseEvent {
+	if b.named || len(b.data) == 0 && !b.long {
+		return sseEvent{comment: true}
+	}
+	return sseEvent{data: b.data, long: b.long}
 }
 
 // field splits a line at its colon. A line that begins with a colon has no name: it is a comment.

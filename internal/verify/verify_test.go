@@ -1,0 +1,213 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
+)
+
+// try runs the probe against a fake, in a bubble, where nothing waits. It returns the outcomes by rule.
+func try(t *testing.T, f *fake, world bool) (all []Finding, took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		opts := &Options{dial: f.dial, baggage: 10}
+		if world {
+			opts.World = f
+		}
+		begun := time.Now()
+		found, err := Run(t.Context(), targetOf(f), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, took = found, time.Since(begun)
+	})
+	return all, took
+}
+
+func targetOf(f *fake) wire.Target {
+	if f.http {
+		return wire.Target{URL: "http://127.0.0.1/"}
+	}
+	return wire.Target{Command: []string{"fake"}}
+}
+
+// with are the names of the rules that have an outcome.
+func with(all []Finding, o Outcome) (names []string) {
+	for _, f := range all {
+		if f.Outcome == o {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// onPipe and onHTTP are the rules that cannot be put to the test there.
+var (
+	onPipe = []string{"stalled"}
+	onHTTP = []string{"stalled", "cancel-silent", "cancel-unanswered", "cancel-unknown", "completed", "leaves"}
+)
+
+// TestServerWithoutFaultBreaksNoRule: and all that can be put to the test is.
+func TestServerWithoutFaultBreaksNoRule(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		all, took := try(t, newFake(http, ""), true)
+		want := onPipe
+		if http {
+			want = onHTTP
+		}
+		if broken, skipped := with(all, Fail), with(all, Skip); len(broken) > 0 || !slices.Equal(skipped, want) {
+			t.Errorf("HTTP: %v: broken %v, skipped %v, want %v\n%s", http, broken, skipped, want, details(all))
+		}
+		if took > 30*time.Second {
+			t.Errorf("HTTP: %v: it took %v", http, took)
+		}
+	}
+}
+
+func details(all []Finding) string {
+	var text strings.Builder
+	for _, f := range all {
+		if f.Detail != "" {
+			text.WriteString(f.Outcome.String() + " " + f.Name + ": " + f.Detail + "\n")
+		}
+	}
+	return text.String()
+}
+
+// TestServerThatTalksByItself: without a world the changes of the server's own count, once its answers show them.
+func TestServerThatTalksByItself(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		f := newFake(http, "")
+		f.ticker = 700 * time.Millisecond
+		all, _ := try(t, f, false)
+		want := []string{"list-changed", "stalled"}
+		if http {
+			want = append([]string{"list-changed"}, onHTTP...)
+		}
+		if broken, skipped := with(all, Fail), with(all, Skip); len(broken) > 0 || !slices.Equal(skipped, want) {
+			t.Errorf("HTTP: %v: broken %v, skipped %v\n%s", http, broken, skipped, details(all))
+		}
+	}
+}
+
+// TestServerThatSaysNothing: what is told of changes is skipped then, and the probe does not wait for it time and again.
+func TestServerThatSaysNothing(t *testing.T) {
+	all, took := try(t, newFake(false, ""), false)
+	skipped := []string{"untagged", "asked-only", "list-changed", "updated", "two-listens", "fifty-told", "stalled", "cancel-silent", "cancel-others"}
+	if got := with(all, Skip); !slices.Equal(got, skipped) || len(with(all, Fail)) > 0 {
+		t.Errorf("skipped are %v\n%s", got, details(all))
+	}
+	if took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestFaults: each fault is found under the rule that it breaks. Some break others too.
+func TestFaults(t *testing.T) {
+	pipe, http := []bool{false}, []bool{true}
+	both := []bool{false, true}
+	for _, c := range []struct {
+		fault string
+		on    []bool
+		rules string
+	}{
+		{"no acknowledgement", both, "acknowledged id-zero id-type id-digits fifty-open"},
+		{"refuses", both, "acknowledged id-zero id-type id-digits"},
+		{"acknowledgement is overtaken", both, "ack-first"},
+		{"acknowledges twice", both, "ack-once"},
+		{"grants more", both, "ack-subset ack-supported"},
+		{"unsupported", both, "ack-supported"},
+		{"0 is none", both, "id-zero"},
+		{"ids become strings", pipe, "acknowledged id-zero id-type id-digits tagged fifty-open"},
+		{"ids become strings", http, "id-zero id-type id-digits tagged"},
+		{"digits are lost", both, "id-digits"},
+		{"cancels go by print", pipe, "id-type cancel-unanswered"},
+		{"another's tag", http, "id-zero id-type id-digits tagged"},
+		{"untagged", pipe, "untagged list-changed updated"},
+		{"untagged", http, "id-zero id-type id-digits tagged"},
+		{"broadcast", pipe, "untagged"},
+		{"unasked", both, "asked-only"},
+		{"progress", both, "no-progress"},
+		{"garbage", both, "messages"},
+		{"asks", both, "messages"},
+		{"list is not told", both, "list-changed"},
+		{"updates are not told", both, "updated"},
+		{"second silences first", pipe, "two-listens fifty-told"},
+		{"many are not taken", both, "fifty-open"},
+		{"fifty are too many", both, "fifty-told"},
+		{"listens block requests", both, "requests"},
+		{"talks on", pipe, "id-type cancel-silent cancel-unanswered"},
+		{"answers after cancel", pipe, "cancel-unanswered"},
+		{"cancel ends all", pipe, "cancel-others completed"},
+		{"unknown cancel is answered", pipe, "cancel-unknown"},
+		{"leaks", both, "acknowledged frees"},
+		{"slows down", both, "frees"},
+		{"ends at once", pipe, "cancel-unanswered stays-open"},
+		{"ends at once", http, "stays-open"},
+		{"malformed is taken", both, "malformed"},
+		{"no completion", pipe, "completed"},
+		{"completion without id", pipe, "completion"},
+		{"stays", pipe, "leaves"},
+	} {
+		for _, http := range c.on {
+			all, took := try(t, newFake(http, c.fault), true)
+			if broken := strings.Join(with(all, Fail), " "); broken != c.rules {
+				t.Errorf("%s (HTTP: %v) breaks %q, want %q\n%s", c.fault, http, broken, c.rules, details(all))
+			}
+			if took > 2*time.Minute {
+				t.Errorf("%s (HTTP: %v) took %v", c.fault, http, took)
+			}
+		}
+	}
+}
+
+// TestLimitIsNoFault: a server may refuse more listens than it wants to have.
+func TestLimitIsNoFault(t *testing.T) {
+	all, _ := try(t, newFake(false, "a limit"), true)
+	if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, Skip), "fifty-open") {
+		t.Errorf("broken %v\n%s", broken, details(all))
+	}
+}
+
+// TestSlowServerBreaksNoRule: what comes late comes.
+func TestSlowServerBreaksNoRule(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		all, took := try(t, newFake(http, "is slow"), true)
+		if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, OK), "fifty-told") {
+			t.Errorf("HTTP: %v: broken %v after %v\n%s", http, broken, took, details(all))
+		}
+	}
+}
+
+// TestChangesThatDoNotShowAreNoFault: what the server's answers do not show need not be told.
+func TestChangesThatDoNotShowAreNoFault(t *testing.T) {
+	all, _ := try(t, newFake(false, "changes do not show"), true)
+	if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, Skip), "list-changed") {
+		t.Errorf("broken %v\n%s", broken, details(all))
+	}
+}
+
+func TestServerThatCannotBeTested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(false, "another time")
+		if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial}); !errors.Is(err, ErrNotModern) {
+			t.Errorf("a server of another time: %v", err)
+		}
+		f = newFake(false, "does not start")
+		if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial}); err == nil || err.Error() != "no such program" {
+			t.Errorf("one that does not start: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		f = newFake(false, "")
+		if _, err := Run(ctx, targetOf(f), &Options{dial: f.dial, World: f}); err == nil || f.texts != nil {
+			t.Errorf("interrupted: %v; taken away: %v", err, f.texts == nil)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package transport
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// Handler serves the listens of revision 2026-07-28 that come over HTTP and passes every other request on to next, which
+// sees it unchanged. A nil opts means the defaults: with them a listen is served under any path. See [Server.Handler] for
+// what the http.Server should have.
+//
+// The Guard of opts decides who may listen, and is not asked about what is passed on. The default lets in who names a
+// loopback address or the one that the connection arrived at: a server with a name needs a Guard with its Hosts. What
+// authenticates clients, limits their rate or answers the preflights of browsers goes around the endpoint, so that it sees
+// listens too; it must leave the ResponseWriter with Flush, or with Unwrap.
+//
+// A request is a listen if its headers say so, or if the body of a POST with JSON does, which is looked at for that until its
+// method has come. So one without Mcp-Method is refused here, with the error that the revision asks for. A request that
+// names no revision is passed on if it names a session.
+//
+// Shutdown completes the listens, and refuses new ones. It does not wait for what was passed on.
+func (i *Interceptor) Handler(next http.Handler, opts *HTTPOptions) *Endpoint {
+	if next == nil {
+		panic("transport: an interceptor needs a handler to pass requests on to")
+	}
+	if opts == nil {
+		opts = &HTTPOptions{}
+	}
+	e := i.s.endpoint(*opts)
+	e.next = next
+	return e
+}
+
+// look is a look at a request, to find out whether it is the endpoint's. As its body it gives what it has read of it, and
+// then the rest.
+type look struct {
+	e      *Endpoint
+	body   io.ReadCloser
+	client string
+	read   []byte // was read, and is not yet given
+	err    error  // ended the reading
+	ours   bool
+
+	room atomic.Int64 // bytes of Endpoint.bodies that it holds
+}
+
+func (e *Endpoint) look(r *http.Request) *look {
+	l := &look{e: e, body: r.Body, client: remoteAddress(r)}
+	h := r.Header
+	says := len(h[headerMethod]) == 1 && h[headerMethod][0] == methodListen
+	switch {
+	case r.Method != http.MethodPost, r.Body == nil, e.opts.Path != "" && r.URL.Path != e.opts.Path:
+	case says && isModernHeader(h):
+		l.ours = true
+	case r.ContentLength == 0:
+	case len(h["Content-Type"]) == 1 && isJSON(h["Content-Type"][0]) && len(h["Content-Encoding"]) == 0:
+		r.Body = l
+		l.ours = l.findMethod() == methodListen && l.isOurs(h)
+	}
+	return l
+}
+
+// findMethod reads until the method has come, which as a rule is at once. It is empty if there is none. It looks again only
+// when as much has come as there was, so that a body that comes in small pieces costs no more than a few looks.
+func (l *look) findMethod() string {
+	looked := 0
+	for {
+		more := l.more()
+		if more && len(l.read) < 2*looked {
+			continue
+		}
+		looked = len(l.read)
+		if method := leadingText(l.read, "method"); method != "" || !more {
+			return method
+		}
+	}
+}
+
+// isOurs reads all of a listen, and reports whether it is one of revision 2026-07-28 or, outside of a session, of none.
+func (l *look) isOurs(h http.Header) bool {
+	if isModernHeader(h) {
+		return true
+	}
+	for l.more() {
+	}
+	var raw []byte
+	if m, failure := jsonrpc.Parse(l.read); failure == nil {
+		raw = m.Params
+	} else if fields := listenMembers(l.read); fields != nil {
+		raw = fields["params"]
+	} else {
+		return false
+	}
+	if version, named := namedVersion(raw); named {
+		return version == mcp.Modern
+	}
+	return len(h[headerVersion]) == 0 && len(h[headerSession]) == 0
+}
+
+// more reads on, unless that was all, it has become longer than a request may be, or there is no memory for it.
+func (l *look) more() bool {
+	longest := l.e.opts.MaxBody + 1
+	size := int64(len(l.read))
+	if l.err != nil || size >= longest {
+		return false
+	}
+	if size == int64(cap(l.read)) {
+		larger := grown(max(size, 256), longest)
+		if held := l.room.Load(); larger > freeBody+1 {
+			if l.e.bodies.take(l.client, larger-held) != nil {
+				return false
+			}
+			l.room.Store(larger)
+		}
+		l.read = append(make([]byte, 0, larger), l.read...)
+	}
+	var n int
+	n, l.err = readSome(l.body, l.read[size:min(int64(cap(l.read)), longest)])
+	l.read = l.read[:size+int64(n)]
+	return true
+}
+
+// Read gives what was read, and then the rest.
+func (l *look) Read(p []byte) (int, error) {
+	if len(l.read) > 0 {
+		n := copy(p, l.read)
+		l.read = l.read[n:]
+		return n, nil
+	}
+	l.drop()
+	if l.err != nil {
+		return 0, l.err
+	}
+	return l.body.Read(p)
+}
+
+// Close implements [io.Closer] for a body.
+func (l *look) Close() error { return l.body.Close() }
+
+// drop gives back the memory of what was read.
+func (l *look) drop() {
+	if held := l.room.Swap(0); held > 0 {
+		l.e.bodies.give(l.client, held)
+	}
+}

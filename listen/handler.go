@@ -32,7 +32,7 @@ type HandlerFunc func(ctx context.Context, r *Request, p *Pending) error
 // Listen implements [Handler].
 func (f HandlerFunc) Listen(ctx context.Context, r *Request, p *Pending) error { return f(ctx, r, p) }
 
-// Request is what a client asked for.
+// Request is what a client asked for. The handler may change it: what may be acknowledged stays what was asked for.
 type Request struct {
 	ID     json.RawMessage // as the client spelled it
 	Params json.RawMessage // as a whole, with _meta
@@ -63,7 +63,7 @@ func (s *Service) openHandled(ctx context.Context, r *Request, c Carrier) (*Stre
 		stop(err)
 		return nil, err
 	}
-	go s.handle(own, stream, r, &Pending{s: stream, service: s, asked: r.Filter})
+	go s.handle(own, stream, r, &Pending{s: stream, service: s, asked: r.Filter.clone()})
 	return stream, nil
 }
 

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -59,7 +60,7 @@ func (e *Endpoint) look(r *http.Request) *look {
 	case r.ContentLength == 0:
 	case len(h["Content-Type"]) == 1 && isJSON(h["Content-Type"][0]) && len(h["Content-Encoding"]) == 0:
 		r.Body = l
-		l.ours = l.findMethod() == methodListen && l.isOurs(h)
+		l.ours = l.findMethod() == methodListen && l.isOurs(h) || l.isOurBatch(h)
 	}
 	return l
 }
@@ -87,18 +88,30 @@ func (l *look) isOurs(h http.Header) bool {
 	}
 	for l.more() {
 	}
-	var raw []byte
-	if m, failure := jsonrpc.Parse(l.read); failure == nil {
-		raw = m.Params
-	} else if fields := listenMembers(l.read); fields != nil {
-		raw = fields["params"]
-	} else {
+	return isListen(l.read, ours(h))
+}
+
+// isOurBatch reports whether what was read is a batch, outside of a session, that holds such a listen: it is refused as a
+// whole, since no revision that has listens has batches.
+func (l *look) isOurBatch(h http.Header) bool {
+	if len(h[headerSession]) > 0 || !jsonrpc.IsBatch(l.read) {
 		return false
 	}
-	if version, named := namedVersion(raw); named {
-		return version == mcp.Modern
+	items, failure := jsonrpc.Batch(l.read)
+	return failure == nil && holdsListen(items, ours(h))
+}
+
+// ours tells the parameters of our listens from those of others, in a request with these headers.
+func ours(h http.Header) func(params json.RawMessage) bool {
+	return func(params json.RawMessage) bool {
+		if isModernHeader(h) {
+			return true
+		}
+		if version, named := namedVersion(params); named {
+			return version == mcp.Modern
+		}
+		return len(h[headerVersion]) == 0 && len(h[headerSession]) == 0
 	}
-	return len(h[headerVersion]) == 0 && len(h[headerSession]) == 0
 }
 
 // more reads on, unless that was all, it has become longer than a request may be, or there is no memory for it.

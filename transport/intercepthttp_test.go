@@ -108,7 +108,8 @@ func TestHTTPInterceptorPassesOnWhatIsNoListen(t *testing.T) {
 		`{"params":{"x":"` + long + `"},"method":"subscriptions/listen","id":1,"jsonrpc":"2.0"}`, // and too late
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":"` + long + `"}}`,           // longer than a listen may be
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{`,                     // no JSON: the library says so
-		`[` + listenTo("1", onlyA) + `]`,
+		`[` + modern("1", "x", "") + `,` + cancel("2") + `]`,
+		`[` + legacy("1", methodListen, "") + `,2`,
 	} {
 		l.passes(t, w.post(body, headerVersion, ""), body)
 	}
@@ -141,6 +142,21 @@ func TestHTTPInterceptorRefusesListensWhoseHeadersDiffer(t *testing.T) {
 	if got := l.sees(); len(got) != 0 {
 		t.Errorf("the library got %v", got)
 	}
+}
+
+func TestHTTPInterceptorRefusesBatchesThatHoldAListen(t *testing.T) {
+	w, l := interceptedWeb(t, nil, nil)
+	batch := `[` + modern("1", "x", "") + `,` + listenTo("2", onlyA) + `]`
+	for _, more := range [][]string{{}, {headerVersion, ""}, {headerMethod, methodListen}} {
+		w.post(batch, more...).wantError(t, http.StatusBadRequest, "", jsonrpc.InvalidRequest, "batches exist in sessions")
+	}
+	if got := l.sees(); len(got) != 0 {
+		t.Errorf("the library got %v", got)
+	}
+	l.passes(t, w.post(batch, headerVersion, "", headerSession, "s"), batch) // of the library's, which decides
+	later := strings.Replace(batch, mcp.Modern, "2027-01-01", 2)
+	l.passes(t, w.post(later, headerVersion, "2027-01-01"), later)
+	w.untouched()
 }
 
 func TestHTTPInterceptorLeavesOtherRevisionsToTheLibrary(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -20,7 +21,7 @@ import (
 // listens too; it must leave the ResponseWriter with Flush, or with Unwrap.
 //
 // A request is a listen if its headers say so, or if the body of a POST with JSON does, which is looked at for that until its
-// method has come. So one without Mcp-Method is refused here, with the error that the revision asks for. A request that
+// method has come, or for HTTPOptions.WriteTimeout. So one without Mcp-Method is refused here, with the error that the revision asks for. A request that
 // names no revision is passed on if it names a session.
 //
 // Shutdown completes the listens, and refuses new ones. It does not wait for what was passed on.
@@ -49,7 +50,7 @@ type look struct {
 	room atomic.Int64 // bytes of Endpoint.bodies that it holds
 }
 
-func (e *Endpoint) look(r *http.Request) *look {
+func (e *Endpoint) look(w http.ResponseWriter, r *http.Request) *look {
 	l := &look{e: e, body: r.Body, client: remoteAddress(r)}
 	h := r.Header
 	says := len(h[headerMethod]) == 1 && h[headerMethod][0] == methodListen
@@ -60,9 +61,21 @@ func (e *Endpoint) look(r *http.Request) *look {
 	case r.ContentLength == 0:
 	case len(h["Content-Type"]) == 1 && isJSON(h["Content-Type"][0]) && len(h["Content-Encoding"]) == 0:
 		r.Body = l
+		limit := http.NewResponseController(w)
+		_ = limit.SetReadDeadline(time.Now().Add(e.opts.WriteTimeout))
 		l.ours = l.findMethod() == methodListen && l.isOurs(h) || l.isOurBatch(h)
+		_ = limit.SetReadDeadline(readDeadline(r))
 	}
 	return l
+}
+
+// readDeadline is until when the rest of a body may come: for as long as the http.Server allows.
+func readDeadline(r *http.Request) time.Time {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok || server.ReadTimeout <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(server.ReadTimeout)
 }
 
 // findMethod reads until the method has come, which as a rule is at once. It is empty if there is none. It looks again only

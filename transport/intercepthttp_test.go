@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -157,6 +161,50 @@ func TestHTTPInterceptorRefusesBatchesThatHoldAListen(t *testing.T) {
 	later := strings.Replace(batch, mcp.Modern, "2027-01-01", 2)
 	l.passes(t, w.post(later, headerVersion, "2027-01-01"), later)
 	w.untouched()
+}
+
+// A body that does not come is given up for the library, whose http.Server should have no ReadTimeout. What was looked at may
+// come as slowly as without that.
+func TestHTTPInterceptorWaitsForNoBodyForEver(t *testing.T) {
+	const patience = 50 * time.Millisecond
+	w, l := interceptedWeb(t, &HTTPOptions{WriteTimeout: patience}, nil)
+	post := func(body string, length int) net.Conn {
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.url[:strings.Index(w.url, "/mcp")], "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, body)
+		return c
+	}
+	const beginning = `{"jsonrpc":"2.0","id":1,`
+	post(beginning, 100)
+	var got []passedOn
+	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 0 })
+	if got[0].body != beginning || !errors.Is(got[0].err, os.ErrDeadlineExceeded) {
+		t.Errorf("the library got %q, %v", got[0].body, got[0].err)
+	}
+	slow := modern("1", "x", "")
+	c := post(slow[:len(slow)-1], len(slow))
+	time.Sleep(4 * patience) // a client that is slow
+	_, _ = io.WriteString(c, slow[len(slow)-1:])
+	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 1 })
+	if got[1].body != slow || got[1].err != nil {
+		t.Errorf("the library got %q, %v", got[1].body, got[1].err)
+	}
+}
+
+func TestReadDeadlineIsTheServersOwn(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
+	if got := readDeadline(r); !got.IsZero() {
+		t.Errorf("without a server: %v", got)
+	}
+	for timeout, want := range map[time.Duration]bool{0: false, -1: false, time.Hour: true} {
+		of := r.WithContext(context.WithValue(t.Context(), http.ServerContextKey, &http.Server{ReadTimeout: timeout}))
+		if got := readDeadline(of); got.IsZero() == want || want && time.Until(got) > timeout {
+			t.Errorf("with %v: %v", timeout, got)
+		}
+	}
 }
 
 func TestHTTPInterceptorLeavesOtherRevisionsToTheLibrary(t *testing.T) {

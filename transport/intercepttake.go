@@ -13,8 +13,9 @@ const methodListen = "subscriptions/listen"
 
 // Take takes a message of the client if it is the interceptor's, for servers that have a framing of their own: a listen of
 // revision 2026-07-28, the cancellation of one, and what is refused: a batch that holds a listen, and a request with the id
-// of one that is open. What it does not take the library is to be given, unchanged; it keeps nothing of message. Answers go to the output, one a line.
-// The library's own messages have to go through [InterceptedPipe.Writer], so that its ids are known.
+// of one that is open. What it does not take the library is to be given, unchanged; it keeps nothing of message. Answers go
+// to the output, one a line. The library's own messages have to go through [InterceptedPipe.Writer], so that its ids are
+// known.
 //
 // It may block: while more than 16 MiB of listens wait for an output that stalls, as long as it does.
 func (x *InterceptedPipe) Take(message []byte) (taken bool) {

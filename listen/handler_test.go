@@ -529,6 +529,39 @@ func TestPanicWhileTheServerEnds(t *testing.T) {
 }
 
 // TestPanicIsLoggedByDefault: nobody need set a logger to be told.
+// A handler that returns what its sender says at the end has not failed, although its context may end a moment later.
+func TestEndIsNoFailure(t *testing.T) {
+	var log bytes.Buffer
+	hub := listen.NewHub(nil)
+	service := &listen.Service{Hub: hub, Logger: slog.New(slog.NewTextHandler(&log, nil)), Handler: listen.HandlerFunc(
+		func(_ context.Context, r *listen.Request, p *listen.Pending) error {
+			s, err := p.Acknowledge(r.Filter)
+			for err == nil {
+				err = s.ToolsListChanged()
+			}
+			return err
+		})}
+	for n := range 2000 {
+		s, err := service.Open(t.Context(), json.RawMessage(`1`), json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), &counter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s.Pending() {
+			runtime.Gosched()
+		}
+		if n%2 == 0 {
+			s.Complete()
+		}
+		s.Cancel()
+	}
+	if err := hub.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says %.300q", &log)
+	}
+}
+
 func TestPanicIsLoggedByDefault(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

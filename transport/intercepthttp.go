@@ -64,15 +64,16 @@ func (e *Endpoint) look(w http.ResponseWriter, r *http.Request) *look {
 		limit := http.NewResponseController(w)
 		_ = limit.SetReadDeadline(time.Now().Add(e.opts.WriteTimeout))
 		l.ours = l.findMethod() == methodListen && l.isOurs(h) || l.isOurBatch(h)
-		_ = limit.SetReadDeadline(readDeadline(r))
+		_ = limit.SetReadDeadline(l.deadline(r))
 	}
 	return l
 }
 
-// readDeadline is until when the rest of a body may come: for as long as the http.Server allows.
-func readDeadline(r *http.Request) time.Time {
+// deadline is until when the rest of the body may come: for as long as the http.Server allows. Once all has come there is none,
+// or it would end the request.
+func (l *look) deadline(r *http.Request) time.Time {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if !ok || server.ReadTimeout <= 0 {
+	if !ok || server.ReadTimeout <= 0 || l.err != nil {
 		return time.Time{}
 	}
 	return time.Now().Add(server.ReadTimeout)

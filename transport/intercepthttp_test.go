@@ -168,24 +168,16 @@ func TestHTTPInterceptorRefusesBatchesThatHoldAListen(t *testing.T) {
 func TestHTTPInterceptorWaitsForNoBodyForEver(t *testing.T) {
 	const patience = 50 * time.Millisecond
 	w, l := interceptedWeb(t, &HTTPOptions{WriteTimeout: patience}, nil)
-	post := func(body string, length int) net.Conn {
-		c, err := net.Dial("tcp", strings.TrimPrefix(w.url[:strings.Index(w.url, "/mcp")], "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, body)
-		return c
-	}
+	url := w.url[:strings.Index(w.url, "/mcp")]
 	const beginning = `{"jsonrpc":"2.0","id":1,`
-	post(beginning, 100)
+	post(t, url, beginning, 100)
 	var got []passedOn
 	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 0 })
 	if got[0].body != beginning || !errors.Is(got[0].err, os.ErrDeadlineExceeded) {
 		t.Errorf("the library got %q, %v", got[0].body, got[0].err)
 	}
 	slow := modern("1", "x", "")
-	c := post(slow[:len(slow)-1], len(slow))
+	c := post(t, url, slow[:len(slow)-1], len(slow))
 	time.Sleep(4 * patience) // a client that is slow
 	_, _ = io.WriteString(c, slow[len(slow)-1:])
 	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 1 })
@@ -194,17 +186,52 @@ func TestHTTPInterceptorWaitsForNoBodyForEver(t *testing.T) {
 	}
 }
 
-func TestReadDeadlineIsTheServersOwn(t *testing.T) {
-	r := httptest.NewRequest(http.MethodPost, "/", nil)
-	if got := readDeadline(r); !got.IsZero() {
-		t.Errorf("without a server: %v", got)
-	}
-	for timeout, want := range map[time.Duration]bool{0: false, -1: false, time.Hour: true} {
-		of := r.WithContext(context.WithValue(t.Context(), http.ServerContextKey, &http.Server{ReadTimeout: timeout}))
-		if got := readDeadline(of); got.IsZero() == want || want && time.Until(got) > timeout {
-			t.Errorf("with %v: %v", timeout, got)
+// A ReadTimeout that the http.Server has all the same holds for the rest of a body that was looked at, and not for what the
+// library does once that has come.
+func TestHTTPInterceptorKeepsTheReadTimeout(t *testing.T) {
+	const timeout = 100 * time.Millisecond
+	i, _ := interceptorOf(top{})
+	type end struct{ read, work error }
+	ends := make(chan end, 1)
+	server := httptest.NewUnstartedServer(i.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		if err == nil {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(3 * timeout):
+			}
+		}
+		ends <- end{err, r.Context().Err()}
+	}), nil))
+	server.Config.ReadTimeout = timeout
+	server.Start()
+	defer server.Close()
+	body := modern("1", "x", "")
+	for _, c := range []struct {
+		sent   string
+		length int
+		want   error
+	}{
+		{body, len(body), nil},
+		{body[:len(body)-1], len(body), os.ErrDeadlineExceeded},
+	} {
+		post(t, server.URL, c.sent, c.length)
+		if got := <-ends; !errors.Is(got.read, c.want) || c.want == nil && got.work != nil {
+			t.Errorf("%d of %d bytes: %v", len(c.sent), c.length, got)
 		}
 	}
+}
+
+// post sends so much of a body of a length, over a connection of its own.
+func post(t *testing.T, url, sent string, length int) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, sent)
+	return c
 }
 
 func TestHTTPInterceptorLeavesOtherRevisionsToTheLibrary(t *testing.T) {

@@ -61,10 +61,15 @@ func (e *Endpoint) look(w http.ResponseWriter, r *http.Request) *look {
 	case r.ContentLength == 0:
 	case len(h["Content-Type"]) == 1 && isJSON(h["Content-Type"][0]) && len(h["Content-Encoding"]) == 0:
 		r.Body = l
-		limit := http.NewResponseController(w)
-		_ = limit.SetReadDeadline(time.Now().Add(e.opts.WriteTimeout))
+		rc, patience := http.NewResponseController(w), e.opts.WriteTimeout
+		if limit := readTimeout(r); limit > 0 {
+			patience = min(patience, limit)
+		}
+		_ = rc.SetReadDeadline(time.Now().Add(patience))
 		l.ours = l.findMethod() == methodListen && l.isOurs(h) || l.isOurBatch(h)
-		_ = limit.SetReadDeadline(l.deadline(r))
+		if l.err == nil || l.err == io.EOF { // or the http.Server would wait for the rest without end
+			_ = rc.SetReadDeadline(l.deadline(r))
+		}
 	}
 	return l
 }
@@ -72,11 +77,20 @@ func (e *Endpoint) look(w http.ResponseWriter, r *http.Request) *look {
 // deadline is until when the rest of the body may come: for as long as the http.Server allows. Once all has come there is none,
 // or it would end the request.
 func (l *look) deadline(r *http.Request) time.Time {
-	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if !ok || server.ReadTimeout <= 0 || l.err != nil {
+	limit := readTimeout(r)
+	if limit == 0 || l.err != nil {
 		return time.Time{}
 	}
-	return time.Now().Add(server.ReadTimeout)
+	return time.Now().Add(limit)
+}
+
+// readTimeout is that of the http.Server, 0 if there is none.
+func readTimeout(r *http.Request) time.Duration {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return 0
+	}
+	return max(server.ReadTimeout, 0)
 }
 
 // findMethod reads until the method has come, which as a rule is at once. It is empty if there is none. It looks again only

@@ -166,19 +166,23 @@ func TestHTTPInterceptorRefusesBatchesThatHoldAListen(t *testing.T) {
 // A body that does not come is given up for the library, whose http.Server should have no ReadTimeout. What was looked at may
 // come as slowly as without that.
 func TestHTTPInterceptorWaitsForNoBodyForEver(t *testing.T) {
-	const patience = 50 * time.Millisecond
+	const patience = 250 * time.Millisecond
 	w, l := interceptedWeb(t, &HTTPOptions{WriteTimeout: patience}, nil)
 	url := w.url[:strings.Index(w.url, "/mcp")]
 	const beginning = `{"jsonrpc":"2.0","id":1,`
-	post(t, url, beginning, 100)
+	gone := post(t, url, beginning, 100)
+	_ = gone.SetReadDeadline(time.Now().Add(20 * time.Second))
 	var got []passedOn
 	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 0 })
 	if got[0].body != beginning || !errors.Is(got[0].err, os.ErrDeadlineExceeded) {
 		t.Errorf("the library got %q, %v", got[0].body, got[0].err)
 	}
+	if _, err := io.ReadAll(gone); err != nil { // the http.Server gives it up as well
+		t.Error(err)
+	}
 	slow := modern("1", "x", "")
 	c := post(t, url, slow[:len(slow)-1], len(slow))
-	time.Sleep(4 * patience) // a client that is slow
+	time.Sleep(2 * patience) // a client that is slow
 	_, _ = io.WriteString(c, slow[len(slow)-1:])
 	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 1 })
 	if got[1].body != slow || got[1].err != nil {
@@ -186,10 +190,10 @@ func TestHTTPInterceptorWaitsForNoBodyForEver(t *testing.T) {
 	}
 }
 
-// A ReadTimeout that the http.Server has all the same holds for the rest of a body that was looked at, and not for what the
-// library does once that has come.
+// A ReadTimeout that the http.Server has all the same holds for a body that is looked at, for the rest of one that was, and not
+// for what the library does once that has come.
 func TestHTTPInterceptorKeepsTheReadTimeout(t *testing.T) {
-	const timeout = 100 * time.Millisecond
+	const timeout = 300 * time.Millisecond
 	i, _ := interceptorOf(top{})
 	type end struct{ read, work error }
 	ends := make(chan end, 1)
@@ -198,7 +202,7 @@ func TestHTTPInterceptorKeepsTheReadTimeout(t *testing.T) {
 		if err == nil {
 			select {
 			case <-r.Context().Done():
-			case <-time.After(3 * timeout):
+			case <-time.After(2 * timeout):
 			}
 		}
 		ends <- end{err, r.Context().Err()}
@@ -214,10 +218,15 @@ func TestHTTPInterceptorKeepsTheReadTimeout(t *testing.T) {
 	}{
 		{body, len(body), nil},
 		{body[:len(body)-1], len(body), os.ErrDeadlineExceeded},
+		{body[:10], len(body), os.ErrDeadlineExceeded},
 	} {
 		post(t, server.URL, c.sent, c.length)
+		begun := time.Now()
 		if got := <-ends; !errors.Is(got.read, c.want) || c.want == nil && got.work != nil {
 			t.Errorf("%d of %d bytes: %v", len(c.sent), c.length, got)
+		}
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%d of %d bytes: given up after %v", len(c.sent), c.length, took)
 		}
 	}
 }

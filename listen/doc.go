@@ -51,7 +51,8 @@
 // Publish never waits for a client. The locks of this package are held for a few memory operations, never while a
 // carrier is called and never while a message is encoded, so a [Carrier] may call back into the stream and the hub.
 // Opening, matching, delivering and closing cost only the stream's own keys, however many other streams are open.
-// Only [Hub.Shutdown] blocks its caller, and Notify, until its message is handed out, its context ends or the listen does.
+// What blocks its caller is [Hub.Shutdown], what asks a [Source], for as long as that takes, and Notify, until its message is
+// handed out, its context ends or the listen does.
 //
 // # Goroutines
 //

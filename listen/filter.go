@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -131,6 +132,13 @@ func (f *Filter) UnmarshalJSON(raw []byte) error {
 		*f = parsed
 	}
 	return err
+}
+
+// clone returns a filter whose URIs and names of extensions nobody else can change.
+func (f Filter) clone() Filter {
+	f.ResourceSubscriptions = slices.Clone(f.ResourceSubscriptions)
+	f.Extensions = maps.Clone(f.Extensions)
+	return f
 }
 
 // lists are the kinds of list that are in f.

@@ -14,7 +14,7 @@ type Handler interface {
 	//
 	// ctx ends with the cause ErrCancelled when the client cancels or is gone, and with ErrShutdown when the server ends
 	// the listen, which then completes by itself. It carries the values of the context that the listen was opened with.
-	// What Listen returns after ctx has ended means nothing.
+	// What Listen returns after the end means nothing.
 	//
 	// Returning nil completes the listen in good order; one that was not acknowledged is acknowledged before that with
 	// nothing honoured. Returning an error before the acknowledgement refuses the listen; afterwards it ends the listen,
@@ -32,7 +32,7 @@ type HandlerFunc func(ctx context.Context, r *Request, p *Pending) error
 // Listen implements [Handler].
 func (f HandlerFunc) Listen(ctx context.Context, r *Request, p *Pending) error { return f(ctx, r, p) }
 
-// Request is what a client asked for.
+// Request is what a client asked for. The handler may change it: what may be acknowledged stays what was asked for.
 type Request struct {
 	ID     json.RawMessage // as the client spelled it
 	Params json.RawMessage // as a whole, with _meta
@@ -63,7 +63,7 @@ func (s *Service) openHandled(ctx context.Context, r *Request, c Carrier) (*Stre
 		stop(err)
 		return nil, err
 	}
-	go s.handle(own, stream, r, &Pending{s: stream, service: s, asked: r.Filter})
+	go s.handle(own, stream, r, &Pending{s: stream, service: s, asked: r.Filter.clone()})
 	return stream, nil
 }
 
@@ -77,7 +77,7 @@ func (s *Service) handle(ctx context.Context, stream *Stream, r *Request, p *Pen
 		}
 		stream.conclude(o)
 	}()
-	o = s.outcome(ctx, stream, s.Handler.Listen(ctx, r, p))
+	o = s.outcome(stream, s.Handler.Listen(ctx, r, p))
 }
 
 // outcome is what a handler has returned.
@@ -95,11 +95,11 @@ var (
 )
 
 // outcome encodes an error, where a panic of its data is still the handler's, and logs what has not a code of its own.
-func (s *Service) outcome(ctx context.Context, stream *Stream, err error) outcome {
+func (s *Service) outcome(stream *Stream, err error) outcome {
 	if e, ok := err.(*Error); ok && e == nil {
 		err = nil // of a function that returns an *Error, and none
 	}
-	if err == nil || ctx.Err() != nil {
+	if err == nil || stream.ended() {
 		return outcome{}
 	}
 	e, _ := ErrorOf(err)
@@ -126,6 +126,13 @@ func (s *Stream) conclude(o outcome) {
 		s.carrier.Wake(s)
 	}
 	s.hub.release(s)
+}
+
+// ended reports whether nothing more is taken from the handler. It may learn that from its Sender before its context ends.
+func (s *Stream) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handled.cause != nil
 }
 
 // acceptsLocked is why a listen is not acknowledged any more, nil if it can be.

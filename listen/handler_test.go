@@ -187,6 +187,33 @@ func TestAcknowledgedIsOnlyWhatWasAskedFor(t *testing.T) {
 	})
 }
 
+// What a handler does to its request, and to the filter it acknowledged, changes nothing of what may be and was acknowledged.
+func TestRequestIsTheHandlersToChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := serve(t, `1`, `{"resourceSubscriptions":["a","b"],"ext":1}`,
+			func(_ context.Context, r *listen.Request, p *listen.Pending) error {
+				honoured := r.Filter
+				honoured.Extensions["other"] = json.RawMessage(`1`)
+				_, err := p.Acknowledge(honoured)
+				is(t, "an extension of the handler's", err, listen.ErrNotAsked)
+				delete(honoured.Extensions, "other")
+				honoured.ResourceSubscriptions[0] = "c"
+				_, err = p.Acknowledge(honoured)
+				is(t, "a URI of the handler's", err, listen.ErrNotAsked)
+				honoured.ResourceSubscriptions[0] = "a"
+				s, err := p.Acknowledge(honoured)
+				is(t, "what was asked for", err, nil)
+				honoured.ResourceSubscriptions[0] = "c"
+				is(t, "a", s.Updated("a"), nil)
+				return nil
+			})
+		frames := v.frames()
+		if !strings.HasSuffix(frames[0], `"notifications":{"resourceSubscriptions":["a","b"],"ext":1}}}`) {
+			t.Errorf("the acknowledgement is %s", frames[0])
+		}
+	})
+}
+
 func TestAcknowledgedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := serve(t, `1`, `{"resourceSubscriptions":["a"]}`, func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
@@ -502,6 +529,39 @@ func TestPanicWhileTheServerEnds(t *testing.T) {
 }
 
 // TestPanicIsLoggedByDefault: nobody need set a logger to be told.
+// A handler that returns what its sender says at the end has not failed, although its context may end a moment later.
+func TestEndIsNoFailure(t *testing.T) {
+	var log bytes.Buffer
+	hub := listen.NewHub(nil)
+	service := &listen.Service{Hub: hub, Logger: slog.New(slog.NewTextHandler(&log, nil)), Handler: listen.HandlerFunc(
+		func(_ context.Context, r *listen.Request, p *listen.Pending) error {
+			s, err := p.Acknowledge(r.Filter)
+			for err == nil {
+				err = s.ToolsListChanged()
+			}
+			return err
+		})}
+	for n := range 2000 {
+		s, err := service.Open(t.Context(), json.RawMessage(`1`), json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), &counter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s.Pending() {
+			runtime.Gosched()
+		}
+		if n%2 == 0 {
+			s.Complete()
+		}
+		s.Cancel()
+	}
+	if err := hub.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says %.300q", &log)
+	}
+}
+
 func TestPanicIsLoggedByDefault(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

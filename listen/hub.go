@@ -73,8 +73,8 @@ func NewHub(opts *Options) *Hub {
 	}
 	return &Hub{
 		epoch:          time.Now(),
-		updateInterval: orDefault(o.UpdateInterval, 50*time.Millisecond),
-		listInterval:   orDefault(o.ListInterval, 500*time.Millisecond),
+		updateInterval: max(orDefault(o.UpdateInterval, 50*time.Millisecond), 0),
+		listInterval:   max(orDefault(o.ListInterval, 500*time.Millisecond), 0),
 		maxStreams:     orDefault(o.MaxStreams, 65_536),
 		changedMember:  changedMember,
 		index:          newIndex(),

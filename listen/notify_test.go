@@ -93,7 +93,7 @@ func TestNotifyOvertakesNothing(t *testing.T) {
 // TestFloodKeepsNoNotificationBack has changes without end, which are due at once.
 func TestFloodKeepsNoNotificationBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hub := listen.NewHub(&listen.Options{UpdateInterval: -1})
+		hub := listen.NewHub(&listen.Options{UpdateInterval: -time.Hour}) // none, as any negative one
 		var s *listen.Sender
 		service := &listen.Service{Hub: hub, Handler: stays(uris("a", "b"), &s)}
 		stream, err := service.Open(t.Context(), json.RawMessage(`1`), json.RawMessage(`{"notifications":{"resourceSubscriptions":["a","b"]}}`), &counter{})

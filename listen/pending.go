@@ -6,7 +6,7 @@ import "context"
 type Pending struct {
 	s       *Stream
 	service *Service
-	asked   Filter // not changed
+	asked   Filter // nobody else's, and not changed
 
 	// What the server's own source is to deliver; guarded by Stream.mu.
 	lists [kinds]bool
@@ -50,7 +50,8 @@ func (p *Pending) Acknowledge(honoured Filter) (*Sender, error) {
 	if err := honoured.within(p.asked); err != nil {
 		return nil, err
 	}
-	f, err := honoured.compact()
+	own := honoured.clone() // the handler's may change before it is handed out
+	f, err := own.compact()
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 type Source interface {
 	// Honour returns what of asked is delivered, and for each of its URIs, in the client's spelling, at least one Sub:
 	// the keys under which it is published. What it leaves out is left out of the acknowledgement. An error refuses the
-	// listen; that of a listen whose ctx has ended is not seen by anybody.
+	// listen; that of a listen whose ctx has ended is not seen by anybody. It changes nothing in asked.
 	Honour(ctx context.Context, asked Filter) (honoured Filter, subs []Sub, err error)
 }
 
@@ -62,7 +62,8 @@ type Service struct {
 // opening only; its values are those of the handler's context. Afterwards the transport ends the stream with
 // [Stream.Cancel] or [Stream.Complete], one of which must be called.
 //
-// An [*Error] says what is wrong with the request. Other errors are those of [Hub.Open], of ctx and of the Source.
+// params are not changed afterwards by anybody: a handler may look at them at any time. An [*Error] says what is wrong with
+// the request. Other errors are those of [Hub.Open], of ctx and of the Source.
 func (s *Service) Open(ctx context.Context, id, params json.RawMessage, c Carrier) (*Stream, error) {
 	var notifications json.RawMessage
 	if len(params) > 0 {

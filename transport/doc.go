@@ -52,8 +52,8 @@
 // Interceptors. An [Interceptor] serves the listens of a server that is built on another library, and nothing else. On a pipe it
 // takes listens of revision 2026-07-28, their cancellations and requests with the id of one that is open; towards a client that
 // has not initialized a session it drops the library's own untagged notifications of changes, and at any time what the library
-// says to a cancelled request whose id is that of a listen by now. Over HTTP it takes listens only. All else passes byte for
-// byte, in order and in whole lines. Input is read ahead of the library, up to 8 MiB, so that neither a library nor an output
+// says to a cancelled request whose id is that of a listen by now. Over HTTP it takes listens only. A batch that holds a listen
+// is refused as a whole, outside of sessions over HTTP. All else passes byte for byte, in order and in whole lines. Input is read ahead of the library, up to 8 MiB, so that neither a library nor an output
 // that stalls delays a listen or a cancellation. The end of input is passed on when the listens are completed, or a second
 // later.
 //

@@ -119,7 +119,7 @@ func positive[T int | int64 | time.Duration](v, otherwise T) T {
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.next != nil {
-		look := e.look(r)
+		look := e.look(w, r)
 		defer look.drop()
 		if !look.ours {
 			e.next.ServeHTTP(w, r)

@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -19,7 +21,7 @@ import (
 // listens too; it must leave the ResponseWriter with Flush, or with Unwrap.
 //
 // A request is a listen if its headers say so, or if the body of a POST with JSON does, which is looked at for that until its
-// method has come. So one without Mcp-Method is refused here, with the error that the revision asks for. A request that
+// method has come, or for HTTPOptions.WriteTimeout. So one without Mcp-Method is refused here, with the error that the revision asks for. A request that
 // names no revision is passed on if it names a session.
 //
 // Shutdown completes the listens, and refuses new ones. It does not wait for what was passed on.
@@ -48,7 +50,7 @@ type look struct {
 	room atomic.Int64 // bytes of Endpoint.bodies that it holds
 }
 
-func (e *Endpoint) look(r *http.Request) *look {
+func (e *Endpoint) look(w http.ResponseWriter, r *http.Request) *look {
 	l := &look{e: e, body: r.Body, client: remoteAddress(r)}
 	h := r.Header
 	says := len(h[headerMethod]) == 1 && h[headerMethod][0] == methodListen
@@ -59,9 +61,36 @@ func (e *Endpoint) look(r *http.Request) *look {
 	case r.ContentLength == 0:
 	case len(h["Content-Type"]) == 1 && isJSON(h["Content-Type"][0]) && len(h["Content-Encoding"]) == 0:
 		r.Body = l
-		l.ours = l.findMethod() == methodListen && l.isOurs(h)
+		rc, patience := http.NewResponseController(w), e.opts.WriteTimeout
+		if limit := readTimeout(r); limit > 0 {
+			patience = min(patience, limit)
+		}
+		_ = rc.SetReadDeadline(time.Now().Add(patience))
+		l.ours = l.findMethod() == methodListen && l.isOurs(h) || l.isOurBatch(h)
+		if l.err == nil || l.err == io.EOF { // or the http.Server would wait for the rest without end
+			_ = rc.SetReadDeadline(l.deadline(r))
+		}
 	}
 	return l
+}
+
+// deadline is until when the rest of the body may come: for as long as the http.Server allows. Once all has come there is none,
+// or it would end the request.
+func (l *look) deadline(r *http.Request) time.Time {
+	limit := readTimeout(r)
+	if limit == 0 || l.err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(limit)
+}
+
+// readTimeout is that of the http.Server, 0 if there is none.
+func readTimeout(r *http.Request) time.Duration {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return 0
+	}
+	return max(server.ReadTimeout, 0)
 }
 
 // findMethod reads until the method has come, which as a rule is at once. It is empty if there is none. It looks again only
@@ -87,18 +116,30 @@ func (l *look) isOurs(h http.Header) bool {
 	}
 	for l.more() {
 	}
-	var raw []byte
-	if m, failure := jsonrpc.Parse(l.read); failure == nil {
-		raw = m.Params
-	} else if fields := listenMembers(l.read); fields != nil {
-		raw = fields["params"]
-	} else {
+	return isListen(l.read, ours(h))
+}
+
+// isOurBatch reports whether what was read is a batch, outside of a session, that holds such a listen: it is refused as a
+// whole, since no revision that has listens has batches.
+func (l *look) isOurBatch(h http.Header) bool {
+	if len(h[headerSession]) > 0 || !jsonrpc.IsBatch(l.read) {
 		return false
 	}
-	if version, named := namedVersion(raw); named {
-		return version == mcp.Modern
+	items, failure := jsonrpc.Batch(l.read)
+	return failure == nil && holdsListen(items, ours(h))
+}
+
+// ours tells the parameters of our listens from those of others, in a request with these headers.
+func ours(h http.Header) func(params json.RawMessage) bool {
+	return func(params json.RawMessage) bool {
+		if isModernHeader(h) {
+			return true
+		}
+		if version, named := namedVersion(params); named {
+			return version == mcp.Modern
+		}
+		return len(h[headerVersion]) == 0 && len(h[headerSession]) == 0
 	}
-	return len(h[headerVersion]) == 0 && len(h[headerSession]) == 0
 }
 
 // more reads on, unless that was all, it has become longer than a request may be, or there is no memory for it.

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -108,7 +112,8 @@ func TestHTTPInterceptorPassesOnWhatIsNoListen(t *testing.T) {
 		`{"params":{"x":"` + long + `"},"method":"subscriptions/listen","id":1,"jsonrpc":"2.0"}`, // and too late
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":"` + long + `"}}`,           // longer than a listen may be
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{`,                     // no JSON: the library says so
-		`[` + listenTo("1", onlyA) + `]`,
+		`[` + modern("1", "x", "") + `,` + cancel("2") + `]`,
+		`[` + legacy("1", methodListen, "") + `,2`,
 	} {
 		l.passes(t, w.post(body, headerVersion, ""), body)
 	}
@@ -141,6 +146,101 @@ func TestHTTPInterceptorRefusesListensWhoseHeadersDiffer(t *testing.T) {
 	if got := l.sees(); len(got) != 0 {
 		t.Errorf("the library got %v", got)
 	}
+}
+
+func TestHTTPInterceptorRefusesBatchesThatHoldAListen(t *testing.T) {
+	w, l := interceptedWeb(t, nil, nil)
+	batch := `[` + modern("1", "x", "") + `,` + listenTo("2", onlyA) + `]`
+	for _, more := range [][]string{{}, {headerVersion, ""}, {headerMethod, methodListen}} {
+		w.post(batch, more...).wantError(t, http.StatusBadRequest, "", jsonrpc.InvalidRequest, "batches exist in sessions")
+	}
+	if got := l.sees(); len(got) != 0 {
+		t.Errorf("the library got %v", got)
+	}
+	l.passes(t, w.post(batch, headerVersion, "", headerSession, "s"), batch) // of the library's, which decides
+	later := strings.Replace(batch, mcp.Modern, "2027-01-01", 2)
+	l.passes(t, w.post(later, headerVersion, "2027-01-01"), later)
+	w.untouched()
+}
+
+// A body that does not come is given up for the library, whose http.Server should have no ReadTimeout. What was looked at may
+// come as slowly as without that.
+func TestHTTPInterceptorWaitsForNoBodyForEver(t *testing.T) {
+	const patience = 250 * time.Millisecond
+	w, l := interceptedWeb(t, &HTTPOptions{WriteTimeout: patience}, nil)
+	url := w.url[:strings.Index(w.url, "/mcp")]
+	const beginning = `{"jsonrpc":"2.0","id":1,`
+	gone := post(t, url, beginning, 100)
+	_ = gone.SetReadDeadline(time.Now().Add(20 * time.Second))
+	var got []passedOn
+	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 0 })
+	if got[0].body != beginning || !errors.Is(got[0].err, os.ErrDeadlineExceeded) {
+		t.Errorf("the library got %q, %v", got[0].body, got[0].err)
+	}
+	if _, err := io.ReadAll(gone); err != nil { // the http.Server gives it up as well
+		t.Error(err)
+	}
+	slow := modern("1", "x", "")
+	c := post(t, url, slow[:len(slow)-1], len(slow))
+	time.Sleep(2 * patience) // a client that is slow
+	_, _ = io.WriteString(c, slow[len(slow)-1:])
+	until(t, "the library is asked", func() bool { got = append(got, l.sees()...); return len(got) > 1 })
+	if got[1].body != slow || got[1].err != nil {
+		t.Errorf("the library got %q, %v", got[1].body, got[1].err)
+	}
+}
+
+// A ReadTimeout that the http.Server has all the same holds for a body that is looked at, for the rest of one that was, and not
+// for what the library does once that has come.
+func TestHTTPInterceptorKeepsTheReadTimeout(t *testing.T) {
+	const timeout = 300 * time.Millisecond
+	i, _ := interceptorOf(top{})
+	type end struct{ read, work error }
+	ends := make(chan end, 1)
+	server := httptest.NewUnstartedServer(i.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		if err == nil {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(2 * timeout):
+			}
+		}
+		ends <- end{err, r.Context().Err()}
+	}), nil))
+	server.Config.ReadTimeout = timeout
+	server.Start()
+	defer server.Close()
+	body := modern("1", "x", "")
+	for _, c := range []struct {
+		sent   string
+		length int
+		want   error
+	}{
+		{body, len(body), nil},
+		{body[:len(body)-1], len(body), os.ErrDeadlineExceeded},
+		{body[:10], len(body), os.ErrDeadlineExceeded},
+	} {
+		post(t, server.URL, c.sent, c.length)
+		begun := time.Now()
+		if got := <-ends; !errors.Is(got.read, c.want) || c.want == nil && got.work != nil {
+			t.Errorf("%d of %d bytes: %v", len(c.sent), c.length, got)
+		}
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%d of %d bytes: given up after %v", len(c.sent), c.length, took)
+		}
+	}
+}
+
+// post sends so much of a body of a length, over a connection of its own.
+func post(t *testing.T, url, sent string, length int) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, sent)
+	return c
 }
 
 func TestHTTPInterceptorLeavesOtherRevisionsToTheLibrary(t *testing.T) {

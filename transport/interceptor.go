@@ -25,7 +25,7 @@ type Interceptor struct {
 	s *Server
 }
 
-// NewInterceptor makes an interceptor that opens listens with s. A nil opts means the defaults.
+// NewInterceptor makes an interceptor that opens listens with s, which must have a hub. A nil opts means the defaults.
 func NewInterceptor(s *listen.Service, opts *InterceptorOptions) *Interceptor {
 	if opts == nil {
 		opts = &InterceptorOptions{}

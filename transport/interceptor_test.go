@@ -203,6 +203,53 @@ func TestRefusedInitializeLeavesAClientModern(t *testing.T) {
 	})
 }
 
+// A session that is open stays so, whatever becomes of another initialize: it is refused, cancelled, or its id used twice.
+func TestSessionsStayLegacy(t *testing.T) {
+	said := func(x *InterceptedPipe, out *sink, line string) bool {
+		before := len(out.written())
+		_, _ = io.WriteString(x.Writer(), line+"\n")
+		return string(out.written()[before:]) == line+"\n"
+	}
+	hello := func(id string) string { return initialize(id, mcp.Legacy20251125) }
+	failed := func(id string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32600,"message":"no"}}`
+	}
+	for _, c := range []struct {
+		name   string
+		steps  []string // of the client, and after ">" of the library
+		legacy bool
+	}{
+		{"refused", []string{hello("1"), ">" + failed("1")}, false},
+		{"refused in a batch", []string{"[" + hello("1") + "]", ">[" + failed("1") + "]"}, false},
+		{"opened and another refused", []string{hello("1"), ">" + answered1("1"), hello("2"), ">" + failed("2")}, true},
+		{"one of two refused", []string{hello("1"), hello("2"), ">" + failed("1")}, true},
+		{"both refused", []string{hello("1"), hello("2"), ">" + failed("1"), ">" + failed("2")}, false},
+		{"cancelled and refused", []string{hello("1"), cancel("1"), ">" + failed("1")}, false},
+		{"cancelled and opened", []string{hello("1"), cancel("1"), ">" + answered1("1")}, true},
+		{"twice with one id, refused", []string{hello("1"), hello("1"), ">" + failed("1")}, false},
+		{"something else with its id, refused", []string{hello("1"), legacy("1", "x", ""), ">" + failed("1")}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			i, _ := interceptorOf(top{})
+			out := &sink{}
+			x := i.Stdio(strings.NewReader(""), out)
+			defer x.Close()
+			for _, step := range c.steps {
+				if line, theirs := strings.CutPrefix(step, ">"); theirs {
+					if !said(x, out, line) {
+						t.Errorf("%s: %s did not pass", c.name, line)
+					}
+				} else if x.Take([]byte(step)) {
+					t.Errorf("%s: %s is taken", c.name, step)
+				}
+			}
+			if got := said(x, out, untagged[0]); got != c.legacy {
+				t.Errorf("%s: untagged changes pass: %v", c.name, got)
+			}
+		})
+	}
+}
+
 // What passes is not looked at but for what it is: line ends, blank lines, spaces, what is no JSON and no UTF-8.
 func TestWhatIsNotTakenPassesByteForByte(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n"} {
@@ -339,6 +386,48 @@ func TestVeryLongListensAreRefused(t *testing.T) {
 			t.Fatalf("got %d frames", len(got))
 		}
 		got[0].wantError(t, "1", jsonrpc.InvalidRequest, "longer than 4194304 bytes")
+	})
+}
+
+// The limit is that of a line without its end, in whatever pieces it comes.
+func TestLongestListen(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		for _, size := range []int{1, 7, 1 << 16} {
+			for over := range 2 {
+				synctest.Test(t, func(t *testing.T) {
+					longest := len(listenTo("1", onlyA))
+					i := NewInterceptor(&listen.Service{Hub: listen.NewHub(nil), Source: top{}}, &InterceptorOptions{MaxLine: longest - over})
+					out := &sink{}
+					r, w := io.Pipe()
+					go func() {
+						for piece := range slices.Chunk([]byte(listenTo("1", onlyA)+end+"{}"+end), size) {
+							_, _ = w.Write(piece)
+						}
+						w.Close()
+					}()
+					x := i.Stdio(r, out)
+					defer x.Close()
+					if got, err := io.ReadAll(x.Reader()); string(got) != "{}"+end || err != nil {
+						t.Errorf("%q, %v passed", got, err)
+					}
+					got := raws(parseFrames(t, out.written()))
+					if refused := len(got) == 1 && strings.Contains(got[0], "longer than"); refused != (over > 0) {
+						t.Errorf("pieces of %d, %d bytes above the limit, %q: %q", size, over, end, got)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A request above the limit has an id like any other.
+func TestVeryLongRequestsNeedAnIDOfTheirOwn(t *testing.T) {
+	intercepted(t, func(t *testing.T, l *library) {
+		l.send(listenTo("1", onlyA))
+		l.frames()
+		l.send(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"x":"` + strings.Repeat("y", 5<<20) + `"}}`)
+		l.sees()
+		l.only().wantError(t, "1", jsonrpc.InvalidRequest, "in flight")
 	})
 }
 
@@ -710,6 +799,64 @@ func TestBatchesPassAndTheirIDsAreKnown(t *testing.T) {
 	})
 }
 
+// No revision that has listens has batches, so the library must not get to serve one that comes in a batch.
+func TestBatchesThatHoldAListenAreRefused(t *testing.T) {
+	intercepted(t, func(t *testing.T, l *library) {
+		batch := "[" + modern("1", "hang", "") + "," + listenTo(`"2"`, onlyA) + "," + cancel("3") + ",5]"
+		l.send(listenTo("3", onlyA))
+		l.raw(acknowledged("3", onlyA))
+		l.send(batch, "["+strings.Replace(listenTo("9", onlyA), `"id":9,`, "", 1)+"]", "["+legacy("4", methodListen, "")+"]")
+		l.sees()
+		got := l.frames()
+		if len(got) != 2 {
+			t.Fatalf("got %q", raws(got))
+		}
+		for i, ids := range []string{`1 "2"`, `4`} {
+			var answers []frame
+			if err := json.Unmarshal([]byte(got[i].raw), &answers); err != nil {
+				t.Fatal(err)
+			}
+			for j, id := range strings.Fields(ids) {
+				answers[j].wantError(t, id, jsonrpc.InvalidRequest, "not to be part of a batch")
+			}
+		}
+		l.hub.Publish(listen.Change{Keys: []string{a}}) // nothing of a batch that is refused was heeded
+		l.raw(updated("3", a))
+		l.send(modern("1", "x", ""))
+		l.raw(answered1("1"))
+		later := "[" + strings.Replace(listenTo("7", onlyA), mcp.Modern, "2027-01-01", 1) + "]"
+		l.send(later)
+		l.sees(modern("1", "x", "")+"\n", later+"\n")
+	})
+}
+
+// Params that are no object are for the library to refuse. What else the message is counts all the same.
+func TestOddParamsHideNothing(t *testing.T) {
+	null := func(message string) string {
+		return strings.Replace(message, `"jsonrpc":"2.0",`, `"jsonrpc":"2.0","params":null,`, 1)
+	}
+	intercepted(t, func(t *testing.T, l *library) {
+		l.says(null(untagged[0]))
+		l.nothing()
+		hang := null(`{"jsonrpc":"2.0","id":1,"method":"hang"}`)
+		l.send(hang, listenTo("1", onlyA))
+		l.sees(hang + "\n")
+		l.only().wantError(t, "1", jsonrpc.InvalidRequest, "in flight")
+		l.send(listenTo("2", onlyA))
+		l.raw(acknowledged("2", onlyA))
+		l.send(null(`{"jsonrpc":"2.0","id":2,"method":"x"}`))
+		l.sees()
+		l.only().wantError(t, "2", jsonrpc.InvalidRequest, "in flight")
+		l.send(null(`{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen"}`))
+		l.only().wantError(t, "3", jsonrpc.InvalidParams, "params must be an object")
+		l.send(null(`{"jsonrpc":"2.0","id":"x","method":"initialize"}`))
+		l.says(null(untagged[0]))
+		if got := raws(l.frames()); !contains(got, null(untagged[0])) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
 // Take serves what has a framing of its own.
 func TestTakeSaysWhatItTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -762,6 +909,21 @@ func TestReadErrorsComeThrough(t *testing.T) {
 	if n, err := x.Reader().Read(make([]byte, 1)); n != 0 || err != io.ErrClosedPipe {
 		t.Errorf("%d, %v", n, err)
 	}
+}
+
+// What nobody has read by the Close of the pipe is left to others.
+func TestClosedPipeReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, _ := interceptorOf(top{})
+		in := strings.NewReader("{}\n")
+		x := i.Stdio(in, io.Discard)
+		x.Close()
+		_, err := x.Reader().Read(make([]byte, 1))
+		synctest.Wait()
+		if err != io.ErrClosedPipe || in.Len() != 3 {
+			t.Errorf("%v, %d bytes are left", err, in.Len())
+		}
+	})
 }
 
 type errorReader struct{ err error }
@@ -840,7 +1002,7 @@ func FuzzSieve(f *testing.F) {
 }
 
 // FuzzInterceptedPipe: what passes is what the client sent, byte for byte and in whatever pieces, but for whole lines that
-// are listens. The end has come, so that none is opened and all stays in one goroutine.
+// are listens or batches with one. The end has come, so that none is opened and all stays in one goroutine.
 func FuzzInterceptedPipe(f *testing.F) {
 	f.Add([]byte(listenTo("1", onlyA)+"\n"+modern("1", "x", "")+"\r\n"+cancel("1")), 100)
 	f.Add([]byte("{}\n[]\n\n"+listenTo("1", "")+" \n"+initialize("1", mcp.Legacy20251125)+"\n"+legacy("2", methodListen, "")), 7)
@@ -873,6 +1035,11 @@ func FuzzInterceptedPipe(f *testing.F) {
 			var method string
 			if json.Unmarshal(line, &m) == nil {
 				_ = json.Unmarshal(m["method"], &method)
+			}
+			var batch []struct{ Method string }
+			_ = json.Unmarshal(line, &batch) // as far as it is one
+			if slices.ContainsFunc(batch, func(m struct{ Method string }) bool { return m.Method == methodListen }) {
+				continue
 			}
 			if method != methodListen && utf8.Valid(line) {
 				t.Fatalf("%q did not pass, what is left is %q", line, got)

@@ -1,7 +1,9 @@
 package transport
 
 import (
-	"sync"
+	"bytes"
+	"encoding/json"
+	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -10,39 +12,40 @@ import (
 const methodListen = "subscriptions/listen"
 
 // Take takes a message of the client if it is the interceptor's, for servers that have a framing of their own: a listen of
-// revision 2026-07-28, the cancellation of one, and a request with the id of one that is open, which is refused. What it
-// does not take the library is to be given, unchanged; it keeps nothing of message. Answers go to the output, one a line.
-// The library's own messages have to go through [InterceptedPipe.Writer], so that its ids are known.
+// revision 2026-07-28, the cancellation of one, and what is refused: a batch that holds a listen, and a request with the id
+// of one that is open. What it does not take the library is to be given, unchanged; it keeps nothing of message. Answers go
+// to the output, one a line. The library's own messages have to go through [InterceptedPipe.Writer], so that its ids are
+// known.
 //
 // It may block: while more than 16 MiB of listens wait for an output that stalls, as long as it does.
 func (x *InterceptedPipe) Take(message []byte) (taken bool) {
 	x.taking.Lock()
 	defer x.taking.Unlock()
 	if jsonrpc.IsBatch(message) {
-		x.noteBatch(message)
-		return false
+		return x.takeBatch(message)
 	}
 	m, failure := jsonrpc.Parse(message)
-	switch {
-	case failure != nil:
-		if fields := listenMembers(message); fields != nil && x.isOurs(fields["params"]) {
-			x.receive(message)
-			return true
-		}
-		return false
+	switch { // with a method there is no more wrong than that params are no object
 	case m.Method == methodListen:
 		return x.takeListen(&m, message)
 	case m.IsRequest():
 		return x.takeRequest(&m, message)
 	case m.IsNotification():
 		return x.takeNotice(&m)
+	case failure != nil && isListen(message, x.isOurs):
+		x.receive(message)
+		return true
 	}
-	return false // an answer to a request of the library
+	return false // an answer to a request of the library, or none of our business
 }
 
-// receive has a message served.
+// receive has a listen served, or refused if it is too long: the sieve sees no length in what comes whole.
 func (x *InterceptedPipe) receive(message []byte) {
 	x.speak()
+	if len(bytes.TrimRight(message, "\r\n")) > x.p.s.opts.MaxLine {
+		x.p.longLine(message)
+		return
+	}
 	x.p.receive(message)
 }
 
@@ -66,7 +69,7 @@ func (x *InterceptedPipe) takeListen(m *jsonrpc.Message, message []byte) bool {
 
 // isOurs reports whether a listen with these parameters is one of revision 2026-07-28. One that names no revision is, unless
 // the client has opened a session: it is refused in the terms of the modern era then.
-func (x *InterceptedPipe) isOurs(raw []byte) bool {
+func (x *InterceptedPipe) isOurs(raw json.RawMessage) bool {
 	version, named := namedVersion(raw)
 	if named {
 		return version == mcp.Modern
@@ -75,7 +78,7 @@ func (x *InterceptedPipe) isOurs(raw []byte) bool {
 }
 
 // namedVersion is the revision that the parameters of a request name, if they do.
-func namedVersion(raw []byte) (version string, named bool) {
+func namedVersion(raw json.RawMessage) (version string, named bool) {
 	p, err := object("params", raw)
 	if err != nil {
 		return "", false
@@ -88,16 +91,19 @@ func namedVersion(raw []byte) (version string, named bool) {
 	return version, named && err == nil
 }
 
-// listenMembers are the members of a listen that is no valid message, nil if it is something else.
-func listenMembers(message []byte) params {
+// isListen reports whether a message is a listen with parameters that are ours, whatever else is wrong with it.
+func isListen(message []byte, isOurs func(params json.RawMessage) bool) bool {
 	fields, err := jsonrpc.Members(message)
 	if err != nil {
-		return nil
+		return false
 	}
-	if method, ok, err := params(fields).text("method", ""); err != nil || !ok || method != methodListen {
-		return nil
-	}
-	return fields
+	method, _, err := params(fields).text("method", "")
+	return err == nil && method == methodListen && isOurs(fields["params"])
+}
+
+// holdsListen reports whether one of the messages of a batch is such a listen.
+func holdsListen(batch []json.RawMessage, isOurs func(params json.RawMessage) bool) bool {
+	return slices.ContainsFunc(batch, func(message json.RawMessage) bool { return isListen(message, isOurs) })
 }
 
 // takeRequest notes a request that the library will answer, but refuses one with the id of an open listen: the client could
@@ -120,26 +126,44 @@ func (x *InterceptedPipe) takeNotice(m *jsonrpc.Message) bool {
 		x.p.notice(m)
 		return true
 	}
-	x.lib.settled(id) // the library need not answer any more
+	x.lib.cancelled(id)
 	return false
 }
 
-// noteBatch notes what is in a batch, which passes as a whole: no revision that has listens has batches.
-func (x *InterceptedPipe) noteBatch(message []byte) {
+// takeBatch notes what is in a batch, which passes as a whole: no revision that has listens has batches. So one that holds a
+// listen of ours is refused as a whole, or the library would serve that.
+func (x *InterceptedPipe) takeBatch(message []byte) bool {
 	items, failure := jsonrpc.Batch(message)
 	if failure != nil {
-		return
+		return false
+	}
+	if holdsListen(items, x.isOurs) {
+		x.refuseBatch(items)
+		return true
 	}
 	for _, item := range items {
-		m, failure := jsonrpc.Parse(item)
-		switch {
-		case failure != nil:
+		switch m, _ := jsonrpc.Parse(item); {
 		case m.IsRequest():
 			x.lib.asked(&m)
 		case m.IsNotification():
 			x.takeNotice(&m)
 		}
 	}
+	return false
+}
+
+// refuseBatch answers each request of a batch with an error.
+func (x *InterceptedPipe) refuseBatch(items []json.RawMessage) {
+	b := &batch{}
+	for _, item := range items {
+		if m, _ := jsonrpc.Parse(item); m.IsRequest() {
+			c := refusedCall(m.ID, errNoBatch, len(item))
+			c.batch = b
+			b.calls = append(b.calls, c)
+		}
+	}
+	x.speak()
+	x.p.accept(b.calls...)
 }
 
 // takeLong takes a listen above the limit, of which it sees the beginning, to refuse it. What does not show there that it is
@@ -154,7 +178,7 @@ func (x *InterceptedPipe) takeLong(beginning []byte) bool {
 		x.p.longLine(beginning)
 		return true
 	case method != "" && !id.IsZero():
-		x.lib.asked(&jsonrpc.Message{ID: id, Method: method})
+		return x.takeRequest(&jsonrpc.Message{ID: id, Method: method}, beginning)
 	}
 	return false
 }
@@ -165,18 +189,16 @@ func (x *InterceptedPipe) lets(line []byte) bool {
 		items, _ := jsonrpc.Batch(line)
 		for _, item := range items {
 			if m, failure := jsonrpc.Parse(item); failure == nil && m.Method == "" {
-				x.lib.settled(m.ID)
+				x.noteAnswer(m.ID, item)
 			}
 		}
 		return true
 	}
 	m, failure := jsonrpc.Parse(line)
 	switch {
-	case failure != nil:
-		return true
-	case m.IsNotification():
+	case m.IsNotification(): // also with params that are no object, such as null
 		return !isChange(m.Method) || x.lib.isLegacy() || isTagged(m.Params)
-	case m.Method == "" && !m.ID.IsZero():
+	case failure == nil && m.Method == "" && !m.ID.IsZero():
 		return x.letsAnswer(m.ID, line)
 	}
 	return true
@@ -185,13 +207,18 @@ func (x *InterceptedPipe) lets(line []byte) bool {
 // letsAnswer drops what the library says to a request that was cancelled, if its id is that of a listen by now: the client
 // would take it for the end of that.
 func (x *InterceptedPipe) letsAnswer(id jsonrpc.ID, line []byte) bool {
-	asked, handshake := x.lib.settled(id)
+	return x.noteAnswer(id, line) || !x.p.f.has(id)
+}
+
+// noteAnswer notes that the library has answered, and reports whether it was asked. line is nil if the answer is too long to
+// be seen as a whole.
+func (x *InterceptedPipe) noteAnswer(id jsonrpc.ID, line []byte) (asked bool) {
+	asked, handshake := x.lib.answered(id)
 	if handshake {
-		if fields, err := jsonrpc.Members(line); err == nil && fields["error"] != nil {
-			x.lib.refusedLegacy()
-		}
+		fields, err := jsonrpc.Members(line)
+		x.lib.negotiated(err != nil || fields["error"] == nil)
 	}
-	return asked || !x.p.f.has(id)
+	return asked
 }
 
 // letsLong says the same of a line above the limit, of which it sees the beginning.
@@ -222,59 +249,4 @@ func isTagged(raw []byte) bool {
 	}
 	meta, _ := metaOf(p)
 	return meta[mcp.MetaSubscriptionID] != nil
-}
-
-// foreign is what the library behind an interceptor has been asked.
-type foreign struct {
-	mu     sync.Mutex
-	legacy bool            // an initialize passed, and was not refused
-	calls  map[string]bool // requests that are not answered, by id key; whether it is an initialize
-}
-
-// maxForeign is how many of the library's requests are known at a time. One that is beyond them passes all the same, but its
-// id is not known to be taken.
-const maxForeign = 65_536
-
-// asked notes a request that passes.
-func (l *foreign) asked(m *jsonrpc.Message) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	handshake := m.Method == "initialize"
-	l.legacy = l.legacy || handshake
-	if l.calls == nil {
-		l.calls = map[string]bool{}
-	}
-	if len(l.calls) < maxForeign {
-		l.calls[m.ID.Key()] = handshake
-	}
-}
-
-// owes reports whether a request with an id has passed and has no answer.
-func (l *foreign) owes(id jsonrpc.ID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, owed := l.calls[id.Key()]
-	return owed
-}
-
-// settled notes that a request is answered, or need not be. asked is not set if there was none.
-func (l *foreign) settled(id jsonrpc.ID) (asked, handshake bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	handshake, asked = l.calls[id.Key()]
-	delete(l.calls, id.Key())
-	return asked, handshake
-}
-
-func (l *foreign) isLegacy() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.legacy
-}
-
-// refusedLegacy notes that the library does not open the session it was asked for.
-func (l *foreign) refusedLegacy() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.legacy = false
 }

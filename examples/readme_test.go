@@ -101,6 +101,75 @@ func main() {
 	}
 }
 
+// TestPackageComments compiles the first lines of Go that the packages for others have in their comments.
+func TestPackageComments(t *testing.T) {
+	for name, around := range map[string]string{
+		"listen": `package main
+import (
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+	"github.com/mcp-fsserve/mcp-fsserve/transport"
+)
+func main() {
+%s
+	_ = listens
+}
+`,
+		"transport": `package main
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+	"github.com/mcp-fsserve/mcp-fsserve/transport"
+)
+var (
+	hub     *listen.Hub
+	source  listen.Source
+	handler http.Handler
+	serve   func(io.Reader, io.Writer) error
+)
+func main() {
+%s
+	panic(err)
+}
+`,
+		"client": `package main
+import (
+	"context"
+	"fmt"
+	"github.com/mcp-fsserve/mcp-fsserve/client"
+)
+var ctx context.Context
+func main() {
+%s
+	panic(err)
+}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", name, "doc.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var code strings.Builder
+			begun := false
+			for line := range strings.Lines(string(text)) {
+				line, indented := strings.CutPrefix(line, "//\t")
+				begun = begun || indented
+				switch {
+				case indented:
+					code.WriteString(line)
+				case begun && line != "//\n":
+					compile(t, strings.Replace(around, "%s", code.String(), 1))
+					return
+				}
+			}
+			t.Error("there are none")
+		})
+	}
+}
+
 // compile compiles the one file of a command.
 func compile(t *testing.T, text string) {
 	t.Helper()

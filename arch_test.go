@@ -192,25 +192,49 @@ func TestRequiresNoLibraryForMCP(t *testing.T) {
 	}
 }
 
-// TestDocumentsLinkToWhatIsThere follows the relative links and the `paths/in/code` of the documents.
+// TestDocumentsLinkToWhatIsThere follows the relative links, with the headings that they name, and the `paths/in/code` of the
+// documents. A link begins in the directory of its document, a path in code in that of the module.
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
-	documents, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
 	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
 	elsewhere := regexp.MustCompile(`^[\w-]*\.[\w.-]+/`)                 // a module's path, or a host's file
 	file := regexp.MustCompile("`((?:[\\w.-]+/)+(?:[\\w.-]+\\.\\w+)?)`") // but no method, such as resources/list
 	for _, document := range documents {
 		text := read(t, document)
-		for _, m := range append(link.FindAllStringSubmatch(text, -1), file.FindAllStringSubmatch(text, -1)...) {
-			target := m[1]
-			if m[0][0] == '`' && elsewhere.MatchString(target) && !strings.HasPrefix(target, ".ci/") {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			target := path.Join(path.Dir(filepath.ToSlash(document)), m[1])
+			if m[1] == "" {
+				target = document
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", document, m[1])
+			} else if m[2] != "" && !slices.Contains(anchors(read(t, target)), m[2]) {
+				t.Errorf("%s links to #%s, which is no heading of %s", document, m[2], target)
+			}
+		}
+		for _, m := range file.FindAllStringSubmatch(text, -1) {
+			if elsewhere.MatchString(m[1]) && !strings.HasPrefix(m[1], ".ci/") {
 				continue
 			}
-			if _, err := os.Stat(path.Clean(target)); err != nil {
-				t.Errorf("%s names %s, which is not there", document, target)
+			if _, err := os.Stat(path.Clean(m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", document, m[1])
 			}
 		}
 	}
+}
+
+// anchors are the names under which the headings of a document can be linked to.
+func anchors(text string) (names []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
 }

@@ -1,6 +1,15 @@
 // Package client keeps a subscription to an MCP server alive: it connects, listens, and tells what changed, whatever
 // becomes of the server and of the way to it.
 //
+//	c := client.New(client.Command("some-server", "--stdio"), client.Want{Listed: true, Read: true}, nil)
+//	ended := make(chan error, 1)
+//	go func() { ended <- c.Run(ctx) }() // connects, again and again, until ctx ends
+//	for e, err := c.Next(ctx); err == nil; e, err = c.Next(ctx) {
+//		// e.Kind is Live, Lost, Updated, Added or Removed.
+//		fmt.Println(e.Kind, e.URI, len(e.Contents))
+//	}
+//	err := <-ended // nil after the end of ctx
+//
 // A [Want] says what is to be followed: the lists of resources, tools and prompts, single resources, or each resource
 // that is listed. [Client.Run] supervises: it connects to the [Target], listens, and looks at what it protects once the
 // listens are acknowledged; when the connection is lost it begins again. [Client.Next] hands out what is to be told, one

@@ -221,7 +221,7 @@ func BenchmarkIdleHandled(b *testing.B) {
 		return int64(m.HeapAlloc + m.StackInuse)
 	}
 	service := &listen.Service{
-		Hub: listen.NewHub(&listen.Options{MaxStreams: -1}), Source: listen.URISource{Resources: true},
+		Hub: listen.NewHub(&listen.Options{MaxStreams: -1}), Source: listen.URISource{ResourcesListChanged: true},
 		Handler: listen.HandlerFunc(func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
 			honoured, err := p.Builtin(ctx, r.Filter)
 			if err == nil {

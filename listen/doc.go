@@ -1,10 +1,23 @@
 // Package listen decides which subscriptions/listen streams want which change, and what each still owes its client.
 //
-// A [Hub] indexes streams by the keys they asked for. An event source tells it what changed with [Hub.Publish]; a
-// transport opens one [Stream] for each listen request, with a [Service], and pulls messages out of it with
-// [Stream.Next] immediately before it writes them. A server that does not publish its events writes a [Handler]. The
-// package has never heard of files, sessions or sockets: any server can use it for its own events. It implements the
-// server's half of revision 2026-07-28, basic/patterns/subscriptions.
+// A server tells a [Hub] what changed, with [Hub.Publish], and hands a [Service] to whatever speaks MCP for it: an
+// interceptor of package transport, if that is another library. The Service says what is honoured: a [URISource] does, for
+// servers that publish the URIs of their resources.
+//
+//	hub := listen.NewHub(nil)
+//	service := &listen.Service{
+//		Hub:    hub,
+//		Source: listen.URISource{ResourcesListChanged: true}, // every URI, and the list of resources
+//	}
+//	listens := transport.NewInterceptor(service, nil) // between the library and its clients
+//
+//	// Whenever something has changed. It never waits for a client.
+//	hub.Publish(listen.Change{Keys: []string{"queue:///jobs/7"}, List: true})
+//
+// You need Hub, Service, URISource and perhaps [Handler], to answer listens in words of your own. [Stream], [Carrier] and
+// [Sub] are for transports: those open one Stream for each listen request, with the Service, and pull messages out of it with
+// [Stream.Next] immediately before they write them. The package has never heard of files, sessions or sockets: any server
+// can use it for its own events. It implements the server's half of revision 2026-07-28, basic/patterns/subscriptions.
 //
 // # Handlers
 //

@@ -43,7 +43,7 @@ func (b bell) write(s *listen.Stream, messages int) {
 
 // A server whose events are published to a hub needs no handler: a source says what is published.
 func Example() {
-	service := &listen.Service{Hub: listen.NewHub(nil), Source: listen.URISource{Resources: true}}
+	service := &listen.Service{Hub: listen.NewHub(nil), Source: listen.URISource{ResourcesListChanged: true}}
 
 	client := make(bell, 1)
 	stream, err := service.Open(context.Background(), json.RawMessage(`1`), json.RawMessage(

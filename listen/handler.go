@@ -7,7 +7,23 @@ import (
 	"runtime/debug"
 )
 
-// Handler answers listens for a server that has events of its own.
+// Handler answers listens for a server that has events of its own. The usual shape of Listen is
+//
+//	honoured, err := p.Builtin(ctx, r.Filter) // delivered by the Source
+//	if err != nil {
+//		return err
+//	}
+//	honoured.Extensions = mine(r.Filter.Extensions) // delivered by the handler
+//	sender, err := p.Acknowledge(honoured)
+//	if err != nil || honoured.IsEmpty() {
+//		return err // with nothing to wait for the listen is over
+//	}
+//	// Here sender.Notify and its like tell what is to be told.
+//	<-ctx.Done()
+//	return nil
+//
+// A handler that has nothing more to say waits for the end of ctx, since returning ends the listen, what the Source delivers
+// included. Extensions are the handler's: Builtin leaves them to the Source, and a [URISource] ignores them.
 type Handler interface {
 	// Listen serves one subscription from the request until it is over, in a goroutine of its own. It acknowledges with p
 	// what it honours, which gives it the Sender of everything else.

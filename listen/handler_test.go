@@ -31,7 +31,7 @@ func serve(t *testing.T, id, notifications string, f listen.HandlerFunc) *servin
 	t.Helper()
 	v := &serving{t: t, hub: listen.NewHub(nil)}
 	service := &listen.Service{
-		Hub: v.hub, Handler: f, Source: listen.URISource{Resources: true}, ServerInfo: json.RawMessage(`{"name":"s"}`),
+		Hub: v.hub, Handler: f, Source: listen.URISource{ResourcesListChanged: true}, ServerInfo: json.RawMessage(`{"name":"s"}`),
 		Logger: slog.New(slog.NewTextHandler(&v.log, nil)),
 	}
 	s, err := service.Open(t.Context(), json.RawMessage(id), json.RawMessage(`{"notifications":`+notifications+`}`), &counter{})

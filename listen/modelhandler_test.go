@@ -51,7 +51,7 @@ func modelListen(ctx context.Context, r *listen.Request, p *listen.Pending) erro
 var errModel = errors.New("model")
 
 // modelSource publishes every key as what it is called in modelKeys, but for those that begin with c.
-var modelSource = listen.URISource{Resources: true, Prompts: true, Has: func(uri string) bool { return uri[0] != 'c' }}
+var modelSource = listen.URISource{ResourcesListChanged: true, PromptsListChanged: true, Has: func(uri string) bool { return uri[0] != 'c' }}
 
 func openHandled(t *testing.T, h *listen.Hub, r *rand.Rand, m *modelStream, id []byte) *listen.Stream {
 	m.h = &modelHandler{returns: make(chan error, 1)}

@@ -19,18 +19,21 @@ type Source interface {
 	Honour(ctx context.Context, asked Filter) (honoured Filter, subs []Sub, err error)
 }
 
-// URISource is a [Source] for servers that publish the URIs of their resources as keys. The zero value honours every URI
-// and no list.
+// URISource is a [Source] for servers that publish the URIs of their resources as keys. Each URI that a listen asks for is
+// honoured, unless Has says no; a list is honoured if its field here is true. So the zero value honours every URI and no list.
 type URISource struct {
-	Resources, Tools, Prompts bool                  // whether the server publishes the changes of that list
-	Has                       func(uri string) bool // whether there is such a resource, or a container of some; nil: any URI is one
+	// Whether the server publishes the changes of that list: [Change].List, Tools and Prompts. They are named as in [Filter].
+	ResourcesListChanged, ToolsListChanged, PromptsListChanged bool
+	// Has reports whether there is such a resource, or a container of some. It may be called from several goroutines at
+	// once. Nil: there is, whatever the URI.
+	Has func(uri string) bool
 }
 
 // Honour implements [Source].
 func (u URISource) Honour(_ context.Context, asked Filter) (honoured Filter, subs []Sub, err error) {
-	honoured.ResourcesListChanged = asked.ResourcesListChanged && u.Resources
-	honoured.ToolsListChanged = asked.ToolsListChanged && u.Tools
-	honoured.PromptsListChanged = asked.PromptsListChanged && u.Prompts
+	honoured.ResourcesListChanged = asked.ResourcesListChanged && u.ResourcesListChanged
+	honoured.ToolsListChanged = asked.ToolsListChanged && u.ToolsListChanged
+	honoured.PromptsListChanged = asked.PromptsListChanged && u.PromptsListChanged
 	for _, uri := range asked.ResourceSubscriptions {
 		if u.Has == nil || u.Has(uri) {
 			honoured.ResourceSubscriptions = append(honoured.ResourceSubscriptions, uri)

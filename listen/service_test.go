@@ -24,7 +24,7 @@ func (f sourceFunc) Honour(ctx context.Context, asked listen.Filter) (listen.Fil
 func TestServiceWithoutAHandler(t *testing.T) {
 	hub := listen.NewHub(nil)
 	service := &listen.Service{Hub: hub, ServerInfo: json.RawMessage(`{"name":"s"}`), Source: listen.URISource{
-		Tools: true, Has: func(uri string) bool { return uri != "c" },
+		ToolsListChanged: true, Has: func(uri string) bool { return uri != "c" },
 	}}
 	params := `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["a/","c","b"],"ext":1}}`
 	s, err := service.Open(t.Context(), json.RawMessage(`7`), json.RawMessage(params), &counter{})
@@ -48,7 +48,7 @@ func TestURISourceHonoursByItself(t *testing.T) {
 	if err != nil || honoured.ResourcesListChanged || honoured.ToolsListChanged || honoured.PromptsListChanged || !slices.Equal(subs, want) {
 		t.Errorf("honoured %+v, %v, %v", honoured, subs, err)
 	}
-	honoured, _, _ = listen.URISource{Resources: true, Tools: true, Prompts: true}.Honour(t.Context(), all)
+	honoured, _, _ = listen.URISource{ResourcesListChanged: true, ToolsListChanged: true, PromptsListChanged: true}.Honour(t.Context(), all)
 	if !honoured.ResourcesListChanged || !honoured.ToolsListChanged || !honoured.PromptsListChanged {
 		t.Errorf("honoured %+v", honoured)
 	}
@@ -174,7 +174,7 @@ func TestAugmentedListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := listen.NewHub(&listen.Options{ChangedMeta: changedMeta})
 		var s *listen.Sender
-		service := &listen.Service{Hub: hub, Source: listen.URISource{Resources: true}, Handler: listen.HandlerFunc(
+		service := &listen.Service{Hub: hub, Source: listen.URISource{ResourcesListChanged: true}, Handler: listen.HandlerFunc(
 			func(ctx context.Context, r *listen.Request, p *listen.Pending) error {
 				for _, part := range []listen.Filter{{ResourcesListChanged: true, ToolsListChanged: true}, uris("a", "b", "not"), uris("b")} {
 					if _, err := p.Builtin(ctx, part); err != nil {

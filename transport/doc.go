@@ -1,5 +1,23 @@
-// Package transport speaks the Model Context Protocol on the wire: it frames and parses messages, decides which era a
-// request belongs to, checks it, asks the catalogue or the hub, and encodes what they say.
+// Package transport speaks the Model Context Protocol on the wire: it serves the listens of a server that is built on another
+// library, with an [Interceptor], and all that a server of directories is asked, with a [Server].
+//
+// A server of your own needs an interceptor, which stands between its library and its clients, and a [listen.Service], which
+// says what is honoured:
+//
+//	listens := transport.NewInterceptor(&listen.Service{Hub: hub, Source: source}, nil)
+//
+//	// On standard input and output.
+//	pipe := listens.Stdio(os.Stdin, os.Stdout)
+//	err := serve(pipe.Reader(), pipe.Writer()) // the library, which reads and writes lines
+//	err = errors.Join(err, pipe.Close())       // completes the listens
+//
+//	// Over HTTP, around the handler of the library.
+//	endpoint := listens.Handler(handler, nil)
+//	http.Handle("/mcp", endpoint) // and endpoint.Shutdown(ctx) before the Shutdown of the http.Server
+//
+// A Server frames and parses messages, decides which era a request belongs to, checks it, asks its [Catalogue] or the hub, and
+// encodes what they say. A Catalogue cannot be implemented outside of this module, since its types are internal: to serve
+// something else, use a library and an Interceptor.
 //
 // The eras. A request whose _meta carries the metadata of revision 2026-07-28 is served statelessly under that
 // revision; initialize opens a session in one of the earlier revisions. Both may be mixed on one pipe. dispatch.go

@@ -23,7 +23,7 @@ func ExampleInterceptor_Stdio() {
 	var stdout strings.Builder
 
 	hub := listen.NewHub(nil) // tells of changes: hub.Publish(listen.Change{Tools: true})
-	listens := transport.NewInterceptor(&listen.Service{Hub: hub, Source: listen.URISource{Tools: true}}, nil)
+	listens := transport.NewInterceptor(&listen.Service{Hub: hub, Source: listen.URISource{ToolsListChanged: true}}, nil)
 	pipe := listens.Stdio(stdin, &stdout)
 	var seen strings.Builder
 	library(pipe.Reader(), io.MultiWriter(&seen, pipe.Writer())) // in place of library(os.Stdin, os.Stdout)
@@ -55,7 +55,7 @@ func ExampleInterceptor_Handler() {
 	library := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "the library answers") })
 
 	hub := listen.NewHub(nil)
-	listens := transport.NewInterceptor(&listen.Service{Hub: hub, Source: listen.URISource{Tools: true}}, nil)
+	listens := transport.NewInterceptor(&listen.Service{Hub: hub, Source: listen.URISource{ToolsListChanged: true}}, nil)
 	endpoint := listens.Handler(library, nil)
 	server := httptest.NewServer(endpoint)
 	defer server.Close() // in a program endpoint.Shutdown comes first, so that clients see a good end

@@ -43,7 +43,7 @@ func main() {
 	if !*bare {
 		interceptor = transport.NewInterceptor(&listen.Service{
 			Hub:        hub,
-			Source:     listen.URISource{Resources: true, Has: jobs.Has},
+			Source:     listen.URISource{ResourcesListChanged: true, Has: jobs.Has},
 			Handler:    outcomes.Handler{Jobs: jobs}, // leave it out if you have no notifications of your own
 			ServerInfo: json.RawMessage(`{"name":"go-sdk-queue","version":"1.0.0"}`),
 		}, nil)

@@ -5,7 +5,6 @@
 // read such a [Recording] and do nothing else: each finds that it was kept, that it was broken, with the messages that
 // break it, or that the recording does not show it, and why. No rule is kept for want of a case.
 //
-//
 // Time. What a server may take its time for counts as missing when the probe has waited for [Options.Patience] in vain;
 // what must not come is looked for until something else has come that was asked for later. What comes on two ways, as the
 // answers to two requests over HTTP do, comes in no order: that something came about after something else is certain only

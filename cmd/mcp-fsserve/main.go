@@ -15,8 +15,9 @@ import (
 )
 
 func main() {
-	// A reader that goes away must show as an error of the write, so that every stream can still be ended in order.
-	signal.Ignore(syscall.SIGPIPE)
+	// A reader that goes away must show as an error of the write, so that every stream can still be ended in order. The signal
+	// is caught and not ignored: what this program starts would ignore it too, and go on for ever in yes | head.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(context.Background())
 	caught := make(chan os.Signal, 1) // never closed
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)

@@ -3,10 +3,9 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
-// told is what became of one subject in a window.
+// told is what became of one subject in a window. A listen of which nothing is certain is in none of the lists.
 type told struct {
 	subject Subject
 	heard   []*listening
@@ -18,36 +17,81 @@ type told struct {
 // this purpose.
 func (v *view) outcomes(w *window, at int) (all []told) {
 	var open []*listening
-	since := w.from
 	for _, l := range v.listens {
 		if v.isOpen(l, w.from) && !v.isOver(l, at) && !v.stalled[l.key.conn] {
 			open = append(open, l)
 		}
 	}
 	if w.change.Own {
-		since = 0
-		for _, l := range open { // what came before the last of them was open need not have come to all
-			since = max(since, l.acks[0])
+		for _, s := range v.overheard(w, open, at) {
+			all = append(all, v.ownOutcome(s, w, open, at))
 		}
-	}
-	for _, s := range v.subjects(w, open, at) {
-		t := told{subject: s.what}
-		bases := v.bases(open, s.what, since)
-		patient := v.rec.Entries[at].At.Sub(s.since) >= v.rec.Patience
-		for _, l := range open {
-			switch heard := v.tells(l, s.what, since); {
-			case !l.honoured.names(s.what, bases):
-			case heard >= 0 && heard <= at:
-				t.heard = append(t.heard, l)
-			case patient:
-				t.missed = append(t.missed, l)
-			default:
-				t.waiting = append(t.waiting, l)
-			}
-		}
-		all = append(all, t)
+	} else if w.shown >= 0 {
+		all = append(all, v.outcome(w, open, at))
 	}
 	return all
+}
+
+// outcome is what became of a change that came about after all of these listens were acknowledged, and shows.
+func (v *view) outcome(w *window, open []*listening, at int) told {
+	t := told{subject: w.change.What}
+	bases := v.bases(open, t.subject, w.from)
+	patient := v.between(w.shown, at) >= v.rec.Patience
+	for _, l := range open {
+		switch heard := v.tells(l, t.subject, w.from); {
+		case !l.honoured.names(t.subject, bases):
+		case heard >= 0 && heard <= at:
+			t.heard = append(t.heard, l)
+		case patient:
+			t.missed = append(t.missed, l)
+		default:
+			t.waiting = append(t.waiting, l)
+		}
+	}
+	return t
+}
+
+// ownOutcome is what became of something that the server has said by itself. When it came about nobody knows: a listen may be
+// told of what happened before another one was there, and that long after the acknowledgement of the other, since each may
+// be as slow as the probe is patient. So a listen has missed it only if others are told that long after it was last told
+// of the like, or acknowledged.
+func (v *view) ownOutcome(s overheard, w *window, open []*listening, at int) told {
+	t := told{subject: s.what}
+	for _, l := range open {
+		last := v.lastTold(l, s.what, at)
+		if last > w.from && l.honoured.covers(s.what) {
+			t.heard = append(t.heard, l)
+			continue
+		}
+		var tellings []int // that have to be those of l, too
+		for base, all := range s.tellings {
+			if l.honoured.names(s.what, base.uris()) {
+				tellings = append(tellings, all...)
+			}
+		}
+		if len(tellings) == 0 {
+			continue
+		}
+		slices.Sort(tellings)
+		certain := slices.IndexFunc(tellings, func(i int) bool { return v.between(last, i) >= v.rec.Patience })
+		switch {
+		case certain >= 0 && v.between(tellings[certain], at) >= v.rec.Patience:
+			t.missed = append(t.missed, l)
+		case certain >= 0, v.between(tellings[0], at) < v.rec.Patience:
+			t.waiting = append(t.waiting, l)
+		}
+	}
+	return t
+}
+
+// lastTold is where l is last told of s until an entry, or else where it is acknowledged.
+func (v *view) lastTold(l *listening, s Subject, to int) int {
+	for _, i := range slices.Backward(l.messages) {
+		if i <= to && v.note(i).subject == s {
+			return max(i, l.acks[0])
+		}
+	}
+	return l.acks[0]
 }
 
 // bases are the URIs for the sake of which listens are told of s.
@@ -60,27 +104,43 @@ func (v *view) bases(all []*listening, s Subject, since int) (bases []string) {
 	return bases
 }
 
-type subjectSince struct {
-	what  Subject
-	since time.Time // from when on it must be told within the time that the probe waits
+// overheard is something that any listen is told of in a window, and where it is.
+type overheard struct {
+	what     Subject
+	tellings map[base][]int // by the URI for the sake of which it is told
 }
 
-// subjects are what must be told in a window: what the probe has changed, once the server's answers show it, or whatever one
-// listen is told when the server says things by itself.
-func (v *view) subjects(w *window, open []*listening, at int) (all []subjectSince) {
-	if !w.change.Own {
-		if w.shown >= 0 {
-			all = append(all, subjectSince{w.change.What, v.rec.Entries[w.shown].At})
-		}
-		return all
+// base is the URI for the sake of which a listen is told of another resource, "" if it is not another.
+type base string
+
+func (b base) uris() []string {
+	if b == "" {
+		return nil
 	}
+	return []string{string(b)}
+}
+
+func (v *view) overheard(w *window, open []*listening, at int) (all []overheard) {
+	places := map[Subject]int{}
 	for _, l := range open {
-		for _, i := range l.messages {
+		first, _ := slices.BinarySearch(l.messages, w.from)
+		bases := map[Subject]base{}
+		for _, i := range l.messages[first:] {
 			s := v.note(i).subject
-			same := func(o subjectSince) bool { return o.what == s }
-			if i > w.from && i <= at && isChange(s.Method) && !slices.ContainsFunc(all, same) {
-				all = append(all, subjectSince{s, v.rec.Entries[i].At})
+			if i > at || !isChange(s.Method) {
+				continue
 			}
+			b, known := bases[s]
+			if !known && s.Method == updated {
+				b = base(l.honoured.base(s))
+			}
+			bases[s] = b
+			place, known := places[s]
+			if !known {
+				place, places[s] = len(all), len(all)
+				all = append(all, overheard{s, map[base][]int{}})
+			}
+			all[place].tellings[b] = append(all[place].tellings[b], i)
 		}
 	}
 	return all

@@ -54,7 +54,12 @@ func checkStalled(v *view) verdict {
 		heard.remember(w, t)
 	})
 	if gap, silence := v.longestGap(from), v.longestSilence(from, to); gap > 0 && silence > regular*gap {
-		found.add("nothing at all was told for %v, before at least every %v", silence.Round(time.Millisecond), gap.Round(time.Millisecond))
+		again := v.nextTold(to, conn)
+		if again < 0 || v.between(to, again) > regular*gap {
+			return skipped("the server had nothing to say meanwhile, for all that is known")
+		}
+		found.add("nothing at all was told for %v, before at least every %v, and then %v after the client read again",
+			silence.Round(time.Millisecond), gap.Round(time.Millisecond), v.between(to, again).Round(time.Millisecond))
 	}
 	if found.first == "" && v.arrears(conn, to) < enough {
 		return skipped("the server had not enough to say to be stalled by a reader")
@@ -77,7 +82,17 @@ func (v *view) arrears(conn, from int) (most int) {
 // regular is how many times longer than ever before nothing must be told to say that a server is held up.
 const regular = 3
 
-// longestGap is the longest time between two changes that were told before an entry, 0 if there were too few.
+// nextTold is where the first change behind an entry is told on another connection, negative if none is.
+func (v *view) nextTold(from, conn int) int {
+	for i, e := range v.rec.Entries[from:] {
+		if e.Kind == Received && e.Conn != conn && isChange(v.note(from+i).subject.Method) {
+			return from + i
+		}
+	}
+	return never
+}
+
+// longestGap is the longest time before an entry in which no change was told, from the first one on, 0 if there were too few.
 func (v *view) longestGap(before int) (longest time.Duration) {
 	const few = 10
 	last, n := never, 0
@@ -92,7 +107,7 @@ func (v *view) longestGap(before int) (longest time.Duration) {
 	if n < few {
 		return 0
 	}
-	return longest
+	return max(longest, v.between(last, before))
 }
 
 // longestSilence is the longest time between two entries in which the probe waited and nothing was told.

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +39,8 @@ func (p *probe) overhear(ctx context.Context, l *link) {
 			p.again(ctx, l, k)
 		}
 	}
-	p.until(ctx, p.rec.Patience, func(v *view) bool { return v.allTold(all...) || !v.somethingDue(all) })
+	// Whether a listen has missed something is certain only some time after it is told again.
+	p.until(ctx, 2*p.rec.Patience, func(v *view) bool { return v.allTold(all...) || !v.somethingDue(all) })
 	p.mu.Lock()
 	p.talks = p.talks || p.view.somethingDue(all)
 	p.mu.Unlock()
@@ -104,7 +107,9 @@ func (p *probe) again(ctx context.Context, l *link, k *sight) {
 func (p *probe) glance(ctx context.Context, l *link, uri string) (text string, ok bool) {
 	if uri != "" {
 		answer := l.ask(ctx, "resources/read", map[string]any{"uri": uri}, Plain)
-		return string(contentsOf(answer)), answer != nil && answer.Error == nil
+		var contents []struct{ URI, Text, Blob string } // in whatever order their members are
+		ok = json.Unmarshal(contentsOf(answer), &contents) == nil
+		return fmt.Sprintf("%q", contents), ok
 	}
 	var uris []string
 	walked := p.walk(ctx, l, func(uri, _ string) bool {

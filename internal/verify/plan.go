@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // everything is a filter that asks for all that there is.
@@ -152,15 +153,11 @@ func (p *probe) cutMany(ctx context.Context, l *link) {
 		l.cancel(ctx, all...)
 	}
 	p.time(ctx, l, Late)
-	for range 3 {
-		if l.unfit() {
-			return
-		}
+	for begun := time.Now(); !l.unfit(); pause(ctx, crossing) {
 		id := l.listen(ctx, p.newID(), p.everything(), Late)
-		if l.acknowledgements(ctx, id); p.isOpen(l, id) {
+		if l.acknowledgements(ctx, id); p.isOpen(l, id) || time.Since(begun) > p.rec.Patience || ctx.Err() != nil {
 			return
 		}
-		pause(ctx, crossing)
 	}
 }
 

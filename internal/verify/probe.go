@@ -63,8 +63,8 @@ func newProbe(t wire.Target, opts *Options) *probe {
 	return p
 }
 
-// add writes down an entry.
-func (p *probe) add(e Entry) {
+// add writes down an entry, and returns its place.
+func (p *probe) add(e Entry) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e.At.IsZero() {
@@ -77,6 +77,7 @@ func (p *probe) add(e Entry) {
 	if p.trace != nil {
 		p.trace(e)
 	}
+	return len(p.rec.Entries) - 1
 }
 
 // until waits until holds says so of what is recorded, for so long at most. holds is called with the lock held.
@@ -256,15 +257,20 @@ func (l *link) cancel(ctx context.Context, ids ...json.RawMessage) {
 	}
 }
 
-// settle is how long something may still be on its way after everything before it was answered.
+// settle is how long something may still be on its way after everything before it was answered, at least.
 const settle = 500 * time.Millisecond
+
+// settling is how much longer than for an answer a server may need to be done with what it was asked before: it may do both
+// at once.
+const settling = 10
 
 // heard waits until the server must have heard of all cancels.
 func (l *link) heard(ctx context.Context) bool {
+	begun := time.Now()
 	if l.ask(ctx, "server/discover", nil, Plain) == nil {
 		return false
 	}
-	pause(ctx, settle)
+	pause(ctx, min(settle+settling*time.Since(begun), l.probe.rec.Patience))
 	if ctx.Err() != nil {
 		return false
 	}

@@ -26,7 +26,7 @@ func (p *probe) stallOne(ctx context.Context, l *link) {
 	if err != nil || still.ask(ctx, "server/discover", nil, Plain) == nil { // the handshake of TLS needs to be read
 		return
 	}
-	p.add(Entry{Conn: still.number, Kind: Stalled})
+	begun := p.add(Entry{Conn: still.number, Kind: Stalled})
 	g.lower()
 	asked := p.everything()
 	asked.URIs = append(slices.Clone(asked.URIs), p.baggage()...)
@@ -43,6 +43,9 @@ func (p *probe) stallOne(ctx context.Context, l *link) {
 	p.add(Entry{Conn: still.number, Kind: Released})
 	g.raise()
 	still.acknowledgements(ctx, all...)
+	if p.first == nil && p.talks { // silence says something only if it ends then
+		p.until(ctx, p.wait, func(v *view) bool { return v.nextTold(begun, still.number) >= 0 })
+	}
 	still.cancel(ctx, all...)
 	still.drop()
 }

@@ -46,8 +46,8 @@ func (s *session) call(method string, params map[string]any, within time.Duratio
 	s.calls[c.id] = c
 	message := encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(c.id), "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
-			s.post(func() { s.answer(c.id, reply{err: err}) })
+		if err := s.conn.Send(ctx, message); err != nil {
+			s.post(func() { s.answer(c.id, reply{err: s.late(ctx, err)}) })
 		}
 	})
 	return c
@@ -57,10 +57,18 @@ func (s *session) call(method string, params map[string]any, within time.Duratio
 func (s *session) notify(method string, params map[string]any) {
 	message := encode(map[string]any{"jsonrpc": "2.0", "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
-			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, err)) })
+		if err := s.conn.Send(ctx, message); err != nil {
+			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, s.late(ctx, err))) })
 		}
 	})
+}
+
+// late says of what could not be sent that the server did not take it in time, if that is why.
+func (s *session) late(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: it was not taken within %v", ErrStalled, s.opts.Timeout)
+	}
+	return err
 }
 
 // dress adds what every modern request carries (basic/index, "_meta").
@@ -90,7 +98,7 @@ func encode(message any) []byte {
 func (s *session) cancel(id string) {
 	delete(s.calls, id)
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Cancel(ctx, json.RawMessage(id)); err != nil && ctx.Err() == nil {
+		if err := s.conn.Cancel(ctx, json.RawMessage(id)); err != nil {
 			s.log.Debug("a request could not be cancelled", "id", id, "err", err)
 		}
 	})
@@ -199,10 +207,18 @@ func (s *session) refuse(m *wire.Message) {
 		delete(answer, "result")
 		answer["error"] = jsonrpc.Errorf(jsonrpc.MethodNotFound, "method not found: this client answers no requests but ping")
 	}
+	if s.owed++; s.owed > maxOwed {
+		s.lose(fmt.Errorf("%w: it asks and does not take the answers", ErrStalled))
+		return
+	}
 	message := encode(answer)
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
+		if err := s.conn.Send(ctx, message); err != nil {
 			s.log.Debug("a request of the server could not be answered", "method", m.Method, "err", err)
 		}
+		s.post(func() { s.owed-- })
 	})
 }
+
+// maxOwed is how many answers to requests of the server may be waiting to be sent.
+const maxOwed = 1000

@@ -329,7 +329,13 @@ func (c *fakeConn) Cancel(ctx context.Context, id json.RawMessage) error {
 	return nil
 }
 
-func (c *fakeConn) Follow(ctx context.Context) error { return c.f.followErr }
+func (c *fakeConn) Follow(ctx context.Context) error {
+	if errors.Is(c.f.followErr, context.DeadlineExceeded) { // it never answers
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return c.f.followErr
+}
 
 func (c *fakeConn) Close(ctx context.Context) error {
 	c.once.Do(func() { close(c.done) })

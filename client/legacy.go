@@ -3,10 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 // legacy is what a session has with a server of an earlier revision: resources are subscribed one by one, and what it
@@ -90,16 +92,13 @@ func (s *session) discovering() bool {
 }
 
 // follow opens the stream of what the server says by itself, and then goes on. A server that has none announces nothing
-// ("405 Method Not Allowed, indicating that the server does not offer an SSE stream": 2025-11-25, basic/transports).
+// ("405 Method Not Allowed, indicating that the server does not offer an SSE stream": 2025-11-25, basic/transports); nor
+// does one that answers with a page, or not at all.
 func (s *session) follow(then func()) {
 	l := s.legacy
 	s.out.add(func(ctx context.Context) {
-		within, stop := context.WithTimeout(ctx, s.opts.Timeout)
-		defer stop()
-		err := s.conn.Follow(within)
-		if ctx.Err() != nil {
-			return
-		}
+		err := s.conn.Follow(ctx)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		s.post(func() {
 			switch {
 			case s.legacy != l: // server/discover was answered after all
@@ -107,11 +106,9 @@ func (s *session) follow(then func()) {
 			case err == nil:
 				l.stream.at = s.heard
 				l.followed = s.overHTTP
-			case isOfEarlierServer(err):
+			case late || errors.Is(err, wire.ErrNoStream) || isOfEarlierServer(err): // if it has stalled, that will show
+				s.log.Warn("the server opens no stream of announcements", "err", s.late(ctx, err))
 				l.announces, l.subscribe = 0, false
-			case within.Err() != nil:
-				s.lose(fmt.Errorf("%w: it does not open a stream within %v", ErrStalled, s.opts.Timeout))
-				return
 			default:
 				s.lose(fmt.Errorf("open the stream of announcements: %w", err))
 				return

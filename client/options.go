@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Options configures a [Client]. The zero value and nil are ready to use.
+// Options configures a [Client]. The zero value and nil are ready to use. What is negative counts as zero where nothing else
+// is said.
 type Options struct {
 	// Name and Version are what the client says it is (basic/index, clientInfo). Empty: "mcp-fsserve-client" and "0".
 	Name, Version string
@@ -73,22 +74,30 @@ func (o *Options) withDefaults(overHTTP bool) Options {
 	if overHTTP {
 		spare = 8
 	}
-	d.Timeout = orDefault(d.Timeout, 20*time.Second)
-	d.EraTimeout = min(orDefault(d.EraTimeout, 5*time.Second), d.Timeout)
+	d.Timeout = positive(d.Timeout, 20*time.Second)
+	d.EraTimeout = min(positive(d.EraTimeout, 5*time.Second), d.Timeout)
 	d.Probe = orDefault(d.Probe, 30*time.Second)
 	d.Idle = orDefault(d.Idle, 60*time.Second)
-	d.Close = orDefault(d.Close, 5*time.Second)
-	d.Backoff.Base = orDefault(d.Backoff.Base, 500*time.Millisecond)
-	d.Backoff.Max = orDefault(d.Backoff.Max, 30*time.Second)
-	d.Backoff.Reset = orDefault(d.Backoff.Reset, 10*time.Second)
-	d.MaxURIs = orDefault(d.MaxURIs, 10_000)
+	d.Close = positive(d.Close, 5*time.Second)
+	d.Backoff.Base = positive(d.Backoff.Base, 500*time.Millisecond)
+	d.Backoff.Max = positive(d.Backoff.Max, 30*time.Second)
+	d.Backoff.Reset = positive(d.Backoff.Reset, 10*time.Second)
+	d.MaxURIs = positive(d.MaxURIs, 10_000)
 	d.Spare = max(orDefault(d.Spare, spare), 0)
-	d.Grace = orDefault(d.Grace, time.Second)
+	d.Grace = positive(d.Grace, time.Second)
 	d.Poll = orDefault(d.Poll, 2*time.Second)
-	d.PollMax = max(orDefault(d.PollMax, 30*time.Second), d.Poll)
-	d.MaxNotifications = orDefault(d.MaxNotifications, 1000)
+	d.PollMax = max(positive(d.PollMax, 30*time.Second), d.Poll)
+	d.MaxNotifications = positive(d.MaxNotifications, 1000)
 	d.CacheBytes = orDefault(d.CacheBytes, 16<<20)
 	return d
+}
+
+// positive is v, or the default where v is none and means nothing.
+func positive[T int | time.Duration](v, zero T) T {
+	if v <= 0 {
+		return zero
+	}
+	return v
 }
 
 func orDefault[T int | time.Duration](v, zero T) T {

@@ -29,6 +29,7 @@ type session struct {
 	asked   map[*ask]bool    // of users, under way
 	heard   time.Time        // when anything last arrived
 	probing bool             // the server is asked whether it is there
+	owed    int              // answers to requests of the server, not sent yet
 	eraDue  time.Time        // when server/discover has been unanswered for too long; zero: it does not matter
 
 	loss     error // why run ends; nil while it does not
@@ -77,7 +78,7 @@ type session struct {
 func newSession(c *Client) *session {
 	s := &session{
 		c: c, opts: &c.opts, log: c.opts.Log, overHTTP: c.target.URL != "",
-		arrivals: make(chan wire.Event), posts: make(chan func()), over: make(chan struct{}), out: newOutbox(),
+		arrivals: make(chan wire.Event), posts: make(chan func()), over: make(chan struct{}), out: newOutbox(c.opts.Timeout),
 		calls: map[string]*call{}, asked: map[*ask]bool{}, listens: map[string]*listening{}, followed: map[string]*follow{},
 		former: map[string]bool{}, warned: map[string]bool{}, merged: true,
 		digests: map[flagSet][32]byte{}, looks: map[flagSet]*pollItem{},

@@ -13,6 +13,8 @@ var (
 	ErrClosed = errors.New("the connection to the server is closed")
 	// ErrUnanswered reports a stream that ended before the answer to its request.
 	ErrUnanswered = errors.New("the server ended the stream before it answered")
+	// ErrNoStream reports an answer to Follow that is in order, and no stream.
+	ErrNoStream = errors.New("the server answered GET with something else than a stream")
 	// ErrForced reports a command that had to be ended by a signal.
 	ErrForced = errors.New("ended by force, since it did not leave when its input ended")
 )

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -273,7 +272,7 @@ func (c *httpConn) accepted(r *http.Request) (*http.Response, error) {
 	if answer.StatusCode/100 != 2 {
 		return nil, statusError(answer)
 	}
-	return nil, errors.New("the server answered GET with something else than a stream")
+	return nil, ErrNoStream
 }
 
 func statusError(answer *http.Response) error {

@@ -23,8 +23,8 @@ type Options struct {
 	// Idle is how long a listen over HTTP may be silent before it counts as lost, once the server has sent a keepalive on it.
 	// One without keepalives may be silent ten times as long. Zero: 60 s. Negative: for any time.
 	Idle time.Duration
-	// Close is how long a command may take to leave when its input ends, and a server over HTTP to end a session.
-	// Zero: 5 s.
+	// Close is how long a command may take to leave when its input ends, and a server over HTTP to end a session. A command
+	// that takes longer is told to by SIGTERM, and 2 s later it is killed. Zero: 5 s.
 	Close time.Duration
 	// Backoff says when a connection that was lost is tried again.
 	Backoff Backoff

@@ -90,7 +90,9 @@ func newSession(c *Client) *session {
 // run connects and follows until ctx ends (nil) or the connection is lost (why).
 func (s *session) run(ctx context.Context) error {
 	dialling, stop := context.WithTimeout(ctx, s.opts.Timeout)
-	conn, err := s.c.dial(dialling, s.c.target.wire(), s.receive)
+	target := s.c.target.wire()
+	target.Leave = s.opts.Close
+	conn, err := s.c.dial(dialling, target, s.receive)
 	stop()
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -181,8 +183,12 @@ func (s *session) close() {
 	}
 	s.c.setStatus(func(st *Status) { *st = Status{} })
 	if s.conn != nil {
-		ctx, stop := context.WithTimeout(context.Background(), s.opts.Close)
-		defer stop()
+		ctx := context.Background()
+		if s.overHTTP { // a command is ended by steps, of which the first may take as long
+			var stop context.CancelFunc
+			ctx, stop = context.WithTimeout(ctx, s.opts.Close)
+			defer stop()
+		}
 		if err := s.conn.Close(ctx); err != nil && s.loss == nil {
 			s.log.Warn("the server did not end in order", "err", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -156,9 +157,13 @@ func (s *session) take(e wire.Event) {
 }
 
 func (s *session) takeAnswer(request string, e wire.Event) {
-	id := string(e.Message.ID)
+	id := s.idOf(e.Message.ID)
 	if request != "" {
 		id = request // over HTTP an error need not repeat the id (basic/transports/streamable-http, "Sending Messages")
+	}
+	if s.gone[id] {
+		s.answeredCancelled()
+		return
 	}
 	r := reply{result: e.Message.Result, status: e.Status}
 	if e.Message.Error != nil {
@@ -168,6 +173,17 @@ func (s *session) takeAnswer(request string, e wire.Event) {
 		}
 	}
 	s.answer(id, r)
+}
+
+// idOf is an id as it was sent, though it came back as another type: "1" or 1.0 for 1. No request has such an id.
+func (s *session) idOf(raw json.RawMessage) string {
+	id := string(raw)
+	plain := strings.TrimSuffix(strings.Trim(id, `"`), ".0")
+	if _, err := strconv.ParseUint(plain, 10, 63); err != nil || plain == id {
+		return id
+	}
+	s.warnOnce("the server sends back an id as another type", "id", id)
+	return plain
 }
 
 // takeEnd ends the connection, or the call whose answer has ended. What has answered already has no call any more.

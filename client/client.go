@@ -35,6 +35,8 @@ type Client struct {
 	lastID    int64 // of requests; owned by the session
 	known     bool  // Live was told once; owned by the session
 	listKnown bool  // view has the list that was told; owned by the session
+
+	answersCancelled bool // the server does, which it must not, so that no listen is cancelled; owned by the session
 }
 
 // Status is how things stand with the server.

@@ -105,6 +105,7 @@ func (s *session) covered(f *follow) {
 	if f.settled {
 		return
 	}
+	s.outdate(f.uri) // nobody announced what changed before
 	if s.want.Read && f.wanted() {
 		s.soil(f, suspect)
 		return
@@ -141,8 +142,9 @@ func (s *session) unsettle(f *follow) {
 	}
 }
 
-// soil notes that f may have changed. It is told or read when its turn comes.
+// soil notes that f may have changed. It is told or read when its turn comes; whoever is told then reads anew.
 func (s *session) soil(f *follow, how dirt) {
+	s.outdate(f.uri)
 	f.dirt = max(f.dirt, how)
 	if how == notified {
 		f.toldAt = s.walks

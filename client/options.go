@@ -37,7 +37,7 @@ type Options struct {
 	// HTTP, where each takes a connection. Negative: none.
 	Spare int
 	// Grace is how long a listen that another has replaced must have been quiet before it is cancelled: what it owes would be
-	// lost. Zero: 1 s.
+	// lost. It is far above what a server holds a change back for, such as to tell of several at once. Zero: 10 s.
 	Grace time.Duration
 	// Poll is the least time between two looks at what the server does not announce. It is never less than the ttlMs that the
 	// server gave; it grows up to PollMax while nothing changes, and there are no more than 50 looks a second in all.
@@ -84,7 +84,7 @@ func (o *Options) withDefaults(overHTTP bool) Options {
 	d.Backoff.Reset = positive(d.Backoff.Reset, 10*time.Second)
 	d.MaxURIs = positive(d.MaxURIs, 10_000)
 	d.Spare = max(orDefault(d.Spare, spare), 0)
-	d.Grace = positive(d.Grace, time.Second)
+	d.Grace = positive(d.Grace, 10*time.Second)
 	d.Poll = orDefault(d.Poll, 2*time.Second)
 	d.PollMax = max(positive(d.PollMax, 30*time.Second), d.Poll)
 	d.MaxNotifications = positive(d.MaxNotifications, 1000)

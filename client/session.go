@@ -42,15 +42,16 @@ type session struct {
 	turn       int
 	flags      *listening // that carries the flags, nil if none is open or asked for
 	listens    map[string]*listening
-	unanswered int          // of listens and legacy subscriptions: neither acknowledged nor refused
-	refusals   int          // of listens in this session
-	renew      bool         // all listens are to be replaced
-	merged     bool         // they were, or are the first
-	least      int          // how many listens there were then
-	replacing  []*listening // that others replace once those are acknowledged
-	retired    []*listening // that others have replaced
-	retiring   bool         // whether some of them can be cancelled is being found out
-	unhonoured flagSet      // that the server does not announce
+	unanswered int             // of listens and legacy subscriptions: neither acknowledged nor refused
+	refusals   int             // of listens in this session
+	renew      bool            // all listens are to be replaced
+	merged     bool            // they were, or are the first
+	least      int             // how many listens there were then
+	replacing  []*listening    // that others replace once those are acknowledged
+	retired    []*listening    // that others have replaced
+	retiring   bool            // whether some of them can be cancelled is being found out
+	gone       map[string]bool // ids of listens that were cancelled
+	unhonoured flagSet         // that the server does not announce
 
 	followed  map[string]*follow
 	uncovered []*follow       // neither covered nor asked for
@@ -80,7 +81,7 @@ func newSession(c *Client) *session {
 		c: c, opts: &c.opts, log: c.opts.Log, overHTTP: c.target.URL != "",
 		arrivals: make(chan wire.Event), posts: make(chan func()), over: make(chan struct{}), out: newOutbox(c.opts.Timeout),
 		calls: map[string]*call{}, asked: map[*ask]bool{}, listens: map[string]*listening{}, followed: map[string]*follow{},
-		former: map[string]bool{}, warned: map[string]bool{}, merged: true,
+		former: map[string]bool{}, warned: map[string]bool{}, gone: map[string]bool{}, merged: true,
 		digests: map[flagSet][32]byte{}, looks: map[flagSet]*pollItem{},
 		heard: time.Now(),
 	}

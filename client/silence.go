@@ -48,9 +48,11 @@ func (s *session) deadline() time.Time {
 			earlier(silent)
 		}
 	}
-	if !s.retiring {
+	if !s.retiring && !s.c.answersCancelled {
 		for _, l := range s.retired {
-			earlier(s.retireDue(l))
+			if due, ok := s.retireDue(l); ok {
+				earlier(due)
+			}
 		}
 	}
 	if len(s.polls) > 0 {

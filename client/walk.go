@@ -192,6 +192,22 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	if it := s.looks[list]; it != nil {
 		s.polls.again(it, changed, time.Until(until), s)
 	}
+	s.shed()
+}
+
+// maxUnlisted is how many resources that are listed no more are followed on, if those that are wanted are fewer.
+const maxUnlisted = 1000
+
+// shed has what is not wanted any more given up when it is most of what is followed. Names that came and went would be
+// followed for ever else.
+func (s *session) shed() {
+	unwanted := 0
+	for _, f := range s.followed {
+		if !f.wanted() {
+			unwanted++
+		}
+	}
+	s.renew = s.renew || unwanted > max(maxUnlisted, len(s.followed)/2)
 }
 
 // list takes a listed resource. It is told if it is new, or was when another session was lost before it was covered.

@@ -60,7 +60,7 @@ func TestNamesThatComeAndGoAreGivenUp(t *testing.T) {
 					t.Errorf("%d requests", n)
 				}
 				l.write("test://a", "A")
-				time.Sleep(30 * time.Second)
+				time.Sleep(45 * time.Second)
 				if told := l.told(); !slices.Contains(told, "updated test://a") {
 					t.Errorf("told %q", told)
 				}

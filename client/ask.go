@@ -110,7 +110,7 @@ const maxTries = 3
 func (s *session) tryAgain(a *ask, err error, finish func(error)) bool {
 	var fault *Error
 	var status *StatusError
-	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) {
+	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) || isTooLong(err) {
 		return false
 	}
 	if errors.As(err, &status) && (s.legacy == nil || status.Status != http.StatusNotFound) { // "404": the session is gone

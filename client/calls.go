@@ -134,7 +134,9 @@ func isSign(e wire.Event) bool { return e.Message == nil && !e.End && e.Err == n
 // take understands one thing that arrived.
 func (s *session) take(e wire.Event) {
 	now := time.Now()
-	s.heard = now
+	if e.Err == nil || e.End {
+		s.heard = now // what is no message may come from anything that writes there
+	}
 	request := string(e.Request)
 	if c := s.calls[request]; c != nil && c.listen != nil {
 		c.listen.heardOf(now, c.listen.acked && isSign(e)) // the headers of an answer are no keepalive
@@ -152,7 +154,7 @@ func (s *session) take(e wire.Event) {
 	case e.End:
 		s.takeEnd(request, e)
 	case e.Err != nil:
-		s.takeNonsense(e.Err)
+		s.takeNonsense(request, e.Err)
 	}
 }
 
@@ -205,9 +207,21 @@ func (s *session) takeEnd(request string, e wire.Event) {
 }
 
 // takeNonsense survives what was never meant to be a message, such as a line of a log on standard output. What may be the
-// rest of one could have told of a change: the connection is given up, since all is looked at after the next.
-func (s *session) takeNonsense(err error) {
+// rest of one could have told of a change: the connection is given up, since all is looked at after the next. An answer
+// that is too long is one all the same.
+func (s *session) takeNonsense(request string, err error) {
 	var frame *wire.FrameError
+	if errors.As(err, &frame) && frame.TooLong {
+		id := string(frame.ID)
+		if request != "" {
+			id = request
+		}
+		if c := s.calls[id]; c != nil && c.listen == nil {
+			s.cancel(id)
+			c.then(reply{err: err})
+			return
+		}
+	}
 	if errors.As(err, &frame) && !bytes.HasPrefix(bytes.TrimSpace(frame.Raw), []byte("{")) {
 		s.warnOnce("the server says what is no message", "err", err)
 		return

@@ -36,6 +36,7 @@ type Client struct {
 	known     bool  // Live was told once; owned by the session
 	listKnown bool  // view has the list that was told; owned by the session
 
+	lostByRead       bool // a connection was, since it did not read a resource; owned by the session
 	answersCancelled bool // the server does, which it must not, so that no listen is cancelled; owned by the session
 }
 

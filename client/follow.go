@@ -17,8 +17,10 @@ type follow struct {
 	dirt    dirt
 	queued  bool // in session.dirty
 	reading bool
-	digest  [32]byte // of the contents, if it is polled and they are not kept
-	seen    bool     // digest is of something
+	failed  int       // reads in a row
+	retry   *pollItem // after a read that has failed, nil: none is due
+	digest  [32]byte  // of the contents, if it is polled and they are not kept
+	seen    bool      // digest is of something
 }
 
 // dirt is how much there is to a suspicion.
@@ -90,6 +92,7 @@ func (s *session) unfollow(f *follow) {
 		f.polled = nil
 		s.recount = true
 	}
+	s.dropRetry(f)
 	if len(s.former) >= maxFormer {
 		clear(s.former) // what comes late for one of them is then taken for something else, and looked at in vain
 	}

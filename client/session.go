@@ -63,7 +63,8 @@ type session struct {
 	walks     int  // how often it was begun
 	compare   bool // the next walk looks for changes of what is listed
 	dirty     []*follow
-	reading   int // of fetches
+	reading   int  // of fetches
+	forgave   bool // a resource that was not read did not end the session
 
 	polls   polls
 	recount bool                  // what is polled is not what Status says

@@ -1,9 +1,12 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -23,6 +26,9 @@ var (
 type FrameError struct {
 	Raw    []byte // its beginning
 	Reason string
+	// TooLong says that it was above the limit, which is no fault of its form. ID is then its id, if that was seen.
+	TooLong bool
+	ID      json.RawMessage
 }
 
 func (e *FrameError) Error() string {
@@ -35,6 +41,25 @@ func (e *FrameError) Error() string {
 func frameError(raw []byte, format string, args ...any) *FrameError {
 	return &FrameError{Raw: []byte(jsonrpc.Clip(string(raw[:min(len(raw), 256)]))), Reason: fmt.Sprintf(format, args...)}
 }
+
+// tooLong is the error of what was above the limit, of which the beginning and the end are known.
+func tooLong(beginning, end []byte, limit int) *FrameError {
+	e := frameError(beginning, "it is longer than %d bytes", limit)
+	e.TooLong = true
+	for _, m := range [][][]byte{idFirst.FindSubmatch(beginning), idLast.FindSubmatch(end)} {
+		if m != nil {
+			e.ID = slices.Clone(m[1])
+			break
+		}
+	}
+	return e
+}
+
+// idFirst and idLast see the id of an answer where servers put it: before the result, or after it.
+var (
+	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*,`)
+	idLast  = regexp.MustCompile(`[\]}"]\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+)
 
 // StatusError is an answer over HTTP whose status says that it is not what was asked for, and whose body is no message.
 type StatusError struct {

@@ -140,7 +140,7 @@ func (x *exchange) whole(answer *http.Response) error {
 		return x.conn.plain(err)
 	}
 	if int64(len(text)) > limit {
-		return frameError(text, "it is longer than %d bytes", limit)
+		return tooLong(text, nil, x.conn.max)
 	}
 	events := take(text)
 	if isNotLetIn(answer.StatusCode) {
@@ -187,7 +187,7 @@ func (x *exchange) stream(answer *http.Response) error {
 			x.give(Event{Status: answer.StatusCode})
 			continue
 		case s.long:
-			x.give(Event{Status: answer.StatusCode, Err: frameError(s.data, "it is longer than %d bytes", x.conn.max)})
+			x.give(Event{Status: answer.StatusCode, Err: tooLong(s.data, nil, x.conn.max)})
 			continue
 		}
 		for _, e := range take(s.data) {

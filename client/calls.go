@@ -138,6 +138,7 @@ func (s *session) take(e wire.Event) {
 		s.heard = now // what is no message may come from anything that writes there
 	}
 	request := string(e.Request)
+	s.heedRetryAfter(now, e)
 	if c := s.calls[request]; c != nil && c.listen != nil {
 		c.listen.heardOf(now, c.listen.acked && isSign(e)) // the headers of an answer are no keepalive
 	}
@@ -155,6 +156,20 @@ func (s *session) take(e wire.Event) {
 		s.takeEnd(request, e)
 	case e.Err != nil:
 		s.takeNonsense(request, e.Err)
+	}
+}
+
+// maxRetryAfter bounds for how long a server may have its client wait.
+const maxRetryAfter = 10 * time.Minute
+
+// heedRetryAfter notes when the server wants to be asked again, if it has too much to do.
+func (s *session) heedRetryAfter(now time.Time, e wire.Event) {
+	after := e.RetryAfter
+	if refused := (*StatusError)(nil); errors.As(e.Err, &refused) {
+		after = refused.RetryAfter
+	}
+	if until := now.Add(min(after, maxRetryAfter)); after > 0 && until.After(s.notBefore) {
+		s.notBefore = until
 	}
 }
 

@@ -97,6 +97,9 @@ func (c *Client) supervise(ctx context.Context) error {
 		}
 		again := c.opts.Retry == nil || c.opts.Retry(loss, attempts)
 		wait := c.opts.Backoff.before(attempts, c.random)
+		if asked := time.Until(s.notBefore); asked > wait { // not all who were told so at the same moment
+			wait = asked + time.Duration(c.random(int64(asked/10)+1))
+		}
 		c.cache.clear()
 		if again {
 			c.queue.lost(Event{Kind: Lost, Err: loss, Graceful: s.graceful, Attempts: attempts, Retry: wait})

@@ -72,11 +72,14 @@ func (s *session) unreadable(f *follow, how dirt, r reply) {
 	f.failed++
 	s.ask(func(lost error) {
 		f.reading = false
-		answered := r.fault() != nil || isStatus(err) || isTooLong(err)
+		answered := r.err == nil || r.fault() != nil || isStatus(err) || isTooLong(err)
 		enough := f.failed >= maxTries || errors.Is(err, ErrStalled) || isTooLong(err)
 		switch {
 		case lost != nil, enough && !answered && !s.forgives():
 			s.lose(fmt.Errorf("resources/read: %w", err))
+		case !enough && time.Now().Before(s.notBefore):
+			f.dirt = max(how, f.dirt)
+			s.retry(f)
 		case !enough:
 			s.soil(f, max(how, f.dirt))
 		default:
@@ -111,13 +114,13 @@ func (s *session) forgives() bool {
 
 // retry has f read again after a while. What is polled is read again anyway.
 func (s *session) retry(f *follow) {
-	if f.polled != nil || s.followed[f.uri] != f {
+	if s.followed[f.uri] != f || f.polled != nil && f.settled {
 		return
 	}
 	if f.retry == nil {
 		f.retry = &pollItem{f: f, place: -1, anyway: true}
 	}
-	s.polls.again(f.retry, false, 0, s)
+	s.polls.again(f.retry, false, time.Until(s.notBefore), s)
 }
 
 func (s *session) dropRetry(f *follow) {
@@ -175,7 +178,7 @@ func understand(r reply) (got *snapshot, fresh time.Duration, err error) {
 			Text          *string
 			Blob          []byte
 		}
-		TTLMs float64
+		TTLMs lifetime
 	}
 	if err := json.Unmarshal(r.result, &result); err != nil {
 		return nil, 0, err
@@ -191,7 +194,7 @@ func understand(r reply) (got *snapshot, fresh time.Duration, err error) {
 		}
 		got.contents[i] = c
 	}
-	return got, ttl(result.TTLMs), nil
+	return got, time.Duration(result.TTLMs), nil
 }
 
 var errAsksBack = errors.New("the server asks for input before it answers, and this client has none")

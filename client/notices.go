@@ -90,7 +90,9 @@ func (s *session) hintOther(kind flagSet) {
 // hintUpdated: a resource changed. A server may name one beneath that which is followed, or spell it in its own way; then
 // whatever it may mean is looked at.
 func (s *session) hintUpdated(l *listening, uri string) {
-	s.outdate(uri)
+	if len(uri) <= maxURIBytes {
+		s.outdate(uri)
+	}
 	if f := s.followed[uri]; f != nil {
 		s.soil(f, notified)
 		return
@@ -112,6 +114,9 @@ func (s *session) hintUpdated(l *listening, uri string) {
 
 // followedAbove finds what is followed and has uri beneath it.
 func (s *session) followedAbove(uri string) *follow {
+	if len(uri) > maxURIBytes {
+		return nil // to look for each beginning of it would take long, and none can be followed
+	}
 	for i := len(uri) - 1; i > 0; i-- {
 		if uri[i] != '/' {
 			continue

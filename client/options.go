@@ -52,7 +52,7 @@ type Options struct {
 }
 
 // Backoff is an exponential back-off with full jitter: before the nth attempt in a row a random time is waited that is at most Base
-// doubled n-1 times, at most Max and at least a tenth of Base.
+// doubled n-1 times, at most Max and at least a tenth of Base. If the server asks for longer by Retry-After, that is waited.
 type Backoff struct {
 	Base  time.Duration // zero: 500 ms
 	Max   time.Duration // zero: 30 s

@@ -131,7 +131,7 @@ func (s *session) look(it *pollItem) {
 		method, kind = "prompts/list", PromptsChanged
 	}
 	digest := sha256.New()
-	pages := 0
+	seen := map[string]bool{} // cursors
 	fresh := maxTTL
 	var next func(cursor string)
 	done := func() {
@@ -156,7 +156,7 @@ func (s *session) look(it *pollItem) {
 			var page struct {
 				Tools, Prompts json.RawMessage
 				NextCursor     string
-				TTLMs          float64
+				TTLMs          lifetime
 			}
 			if fault := r.fault(); fault != nil {
 				fresh = 0
@@ -169,8 +169,9 @@ func (s *session) look(it *pollItem) {
 			}
 			digest.Write(page.Tools)
 			digest.Write(page.Prompts)
-			fresh = min(fresh, ttl(page.TTLMs))
-			if pages++; page.NextCursor != "" && pages < maxPages {
+			fresh = min(fresh, time.Duration(page.TTLMs))
+			if page.NextCursor != "" && !seen[page.NextCursor] && len(seen) < maxPages { // a circle is no reason to go round
+				seen[page.NextCursor] = true
 				next(page.NextCursor)
 				return
 			}

@@ -25,12 +25,13 @@ type session struct {
 	out      *outbox
 	workers  sync.WaitGroup // what close waits for
 
-	calls   map[string]*call // that wait for their answer, by id
-	asked   map[*ask]bool    // of users, under way
-	heard   time.Time        // when anything last arrived
-	probing bool             // the server is asked whether it is there
-	owed    int              // answers to requests of the server, not sent yet
-	eraDue  time.Time        // when server/discover has been unanswered for too long; zero: it does not matter
+	calls     map[string]*call // that wait for their answer, by id
+	asked     map[*ask]bool    // of users, under way
+	notBefore time.Time        // when the server wants to be asked again, if it said so
+	heard     time.Time        // when anything last arrived
+	probing   bool             // the server is asked whether it is there
+	owed      int              // answers to requests of the server, not sent yet
+	eraDue    time.Time        // when server/discover has been unanswered for too long; zero: it does not matter
 
 	loss     error // why run ends; nil while it does not
 	graceful bool
@@ -59,9 +60,11 @@ type session struct {
 	unsettled int             // of followed: what is known of them may not be true yet
 	stale     bool            // the list changed after the last walk began
 	walking   bool
-	walked    bool // the list is known in this session
-	walks     int  // how often it was begun
-	compare   bool // the next walk looks for changes of what is listed
+	walked    bool          // the list is known in this session
+	walks     int           // how often it was begun
+	walkedAt  [16]time.Time // when, the last times
+	walkRest  time.Time     // until when it is not begun again
+	compare   bool          // the next walk looks for changes of what is listed
 	dirty     []*follow
 	reading   int  // of fetches
 	forgave   bool // a resource that was not read did not end the session

@@ -58,6 +58,9 @@ func (s *session) deadline() time.Time {
 	if len(s.polls) > 0 {
 		earlier(s.polls[0].due)
 	}
+	if due := s.walkDue(); s.stale && due.After(time.Now()) {
+		earlier(due)
+	}
 	return first
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -66,6 +67,8 @@ type StatusError struct {
 	Status    int
 	Body      string // its beginning
 	Challenge string // of WWW-Authenticate
+
+	RetryAfter time.Duration // as the server asks, 0: it does not
 }
 
 func (e *StatusError) Error() string {

@@ -50,6 +50,8 @@ type Event struct {
 	End bool
 	// Status is that of the answer over HTTP, 0 on a pipe and while there is none.
 	Status int
+	// RetryAfter is when the server asks to be asked again, of a message over HTTP; 0: it does not. See StatusError.
+	RetryAfter time.Duration
 	// Err says why it ended, nil: in order. That is for a command that it left with status 0, and over HTTP that the answer
 	// came; else it is a [*StatusError], [ErrUnanswered] or what the network says. Without End it is a [*FrameError].
 	Err error

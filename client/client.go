@@ -189,6 +189,8 @@ func (c *Client) Read(ctx context.Context, uri string) ([]Content, error) {
 
 // List walks the list of resources, whatever is wanted, or answers what a walk found before, as Read does.
 func (c *Client) List(ctx context.Context) ([]Resource, error) {
+	c.view.look()
+	defer c.view.look()
 	if list, ok := c.cache.listing(); ok {
 		return valuesOf(list), nil
 	}

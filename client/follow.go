@@ -126,8 +126,7 @@ func (s *session) settle(f *follow) {
 	if f.fresh {
 		f.fresh = false
 		if r := s.c.view.resource(f.uri); r != nil && f.listed {
-			s.c.view.show(f.uri)
-			s.c.queue.added(r, f.explicit)
+			s.c.queue.added(r, f.explicit, s.c.view.show(f.uri))
 			f.dirt = min(f.dirt, suspect) // whoever is told of it looks at it
 		}
 	}

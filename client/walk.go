@@ -254,8 +254,7 @@ func (s *session) list(r *Resource) {
 	isNew := s.c.view.isHidden(r.URI)
 	if !s.want.Listed {
 		if isNew {
-			s.c.view.show(r.URI)
-			s.c.queue.added(r, f != nil && f.explicit)
+			s.c.queue.added(r, f != nil && f.explicit, s.c.view.show(r.URI))
 		}
 		return
 	}
@@ -272,8 +271,7 @@ func (s *session) list(r *Resource) {
 		return
 	}
 	if f.settled {
-		s.c.view.show(r.URI)
-		s.c.queue.added(r, f.explicit)
+		s.c.queue.added(r, f.explicit, s.c.view.show(r.URI))
 		return
 	}
 	f.fresh = true // told when it is settled
@@ -282,10 +280,11 @@ func (s *session) list(r *Resource) {
 // unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
 func (s *session) unlist(uri string) {
 	f := s.followed[uri]
-	if s.c.listKnown && !s.c.view.isHidden(uri) {
-		s.c.queue.removed(uri, f != nil && f.explicit)
+	hidden := s.c.view.isHidden(uri)
+	looks := s.c.view.show(uri)
+	if s.c.listKnown && !hidden {
+		s.c.queue.removed(uri, f != nil && f.explicit, looks)
 	}
-	s.c.view.show(uri)
 	if f == nil || !f.listed {
 		return
 	}

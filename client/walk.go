@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -128,24 +126,6 @@ func (w *walk) add(entries []json.RawMessage) {
 		w.list = append(w.list, &Resource{URI: e.URI, Name: e.Name, Title: e.Title, Description: e.Description,
 			MIMEType: e.MIMEType, Size: int64(e.Size), LastModified: e.Annotations.LastModified, Raw: raw})
 	}
-}
-
-// maxTTL bounds what a server may have its client believe for how long.
-const maxTTL = 24 * time.Hour
-
-// lifetime is a ttlMs, how long an answer is fresh: "if ttlMs is negative, clients SHOULD ignore it and treat it as 0". So
-// is what is no number: the answer around it is one all the same.
-type lifetime time.Duration
-
-// UnmarshalJSON takes any value, and never fails.
-func (l *lifetime) UnmarshalJSON(raw []byte) error {
-	ms, err := strconv.ParseFloat(string(raw), 64) // above the largest it is infinite, and an error
-	if err != nil && !errors.Is(err, strconv.ErrRange) || !(ms > 0) {
-		*l = 0
-		return nil
-	}
-	*l = lifetime(math.Min(ms, float64(maxTTL/time.Millisecond)) * float64(time.Millisecond))
-	return nil
 }
 
 // walkList walks the list again if it is stale, once its changes are announced or known not to be, and nothing else is

@@ -101,6 +101,7 @@ func (c *Client) supervise(ctx context.Context) error {
 			wait = asked + time.Duration(c.random(int64(asked/10)+1))
 		}
 		c.cache.clear()
+		c.setStatus(func(st *Status) { *st = Status{} })
 		if again {
 			c.queue.lost(Event{Kind: Lost, Err: loss, Graceful: s.graceful, Attempts: attempts, Retry: wait})
 		}
@@ -148,6 +149,7 @@ func (c *Client) tellLive(e Event, turn int) bool {
 	if turn != c.turn {
 		return false
 	}
+	c.status.Live = true // before whoever is told looks
 	c.queue.live(e)
 	return true
 }

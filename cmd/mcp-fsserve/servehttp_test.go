@@ -201,7 +201,7 @@ func TestWebGivesUpDeafHTTP2Clients(t *testing.T) {
 		must(t, err)
 		defer answer.Body.Close()
 		close(conn.from)
-		time.Sleep(time.Minute) // a comment, and more than it may take
+		time.Sleep(2 * time.Minute) // a comment that a read on its way may take, another one, and more than that may take
 		if _, err := client.Write([]byte("x")); err == nil {
 			t.Error("the connection is still open")
 		}

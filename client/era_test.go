@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -162,6 +163,31 @@ func TestASupportedVersionIsTakenFromTheAnswer(t *testing.T) {
 		l.expect("live 0 0 0")
 		if s := l.c.Status(); s.Revision != "2025-11-25" {
 			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+// Servers of earlier revisions may send notifications before any answer (2025-11-25, basic/transports, "Sending Messages").
+func TestEarlierServersMayTellOnAnyAnswer(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://a", "test://b"}, Read: true}, Options{}, func(f *fake) {
+		someFiles("a", "b")(f)
+		f.legacy, f.overHTTP = "2025-11-25", true
+	}, func(l *lab) {
+		l.expect("live 0 2 0")
+		l.do(func() {
+			l.files["test://b"] = "B"
+			l.mute = func(c *fakeConn, r request) bool {
+				if r.Method == "resources/read" && r.Params.URI == "test://a" {
+					c.sayLocked(string(r.ID), map[string]any{"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": map[string]any{"uri": "test://b"}})
+				}
+				return false
+			}
+		})
+		l.write("test://a", "A")
+		told := l.told()
+		slices.Sort(told)
+		if fmt.Sprint(told) != "[updated test://a A updated test://b B]" {
+			t.Errorf("told %q", told)
 		}
 	})
 }

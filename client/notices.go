@@ -18,7 +18,7 @@ type notice struct {
 // takeNotification finds the listen that a notification belongs to: over HTTP that on whose answer it came, on a pipe
 // that which it names, as clients MUST (basic/patterns/subscriptions, "Receiving Notifications"). One that names a listen that
 // is not open is late, and discarded. One that names none is a hint all the same: servers of earlier revisions name none,
-// nor do some that should.
+// and may send it on the answer to any request; nor do some that should.
 func (s *session) takeNotification(request string, m *wire.Message) {
 	var n notice
 	if m.Params != nil && json.Unmarshal(m.Params, &n) != nil {
@@ -30,7 +30,7 @@ func (s *session) takeNotification(request string, m *wire.Message) {
 	var l *listening
 	switch {
 	case request != "":
-		if l = s.listens[request]; l == nil || tagged && id != request {
+		if l = s.listens[request]; l == nil && s.legacy == nil || tagged && id != request {
 			return
 		}
 	case tagged:

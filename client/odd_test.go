@@ -214,3 +214,36 @@ func TestAReadThatIsRefusedForAWhileIsWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// So is a look at what is polled: it is not the last.
+func TestALookThatIsRefusedForAWhileIsNotTheLast(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		withLab(t, Want{URIs: []string{"test://a"}, Read: read}, Options{}, func(f *fake) {
+			deaf("a")(f)
+			f.overHTTP = true
+		}, func(l *lab) {
+			l.expect("live 0 1 1")
+			refused := 0
+			l.do(func() {
+				l.mute = func(c *fakeConn, r request) bool {
+					if r.Method != "resources/read" || refused > 0 {
+						return false
+					}
+					refused++
+					c.emitLocked(wire.Event{Request: r.ID, Status: 429, End: true, Err: &wire.StatusError{Status: 429, RetryAfter: 10 * time.Second}})
+					return true
+				}
+			})
+			time.Sleep(5 * time.Second)
+			l.write("test://a", "A")
+			time.Sleep(time.Minute)
+			want := "updated test://a"
+			if read {
+				want += " A"
+			}
+			if l.expect(want); refused != 1 {
+				t.Error("no look was refused")
+			}
+		})
+	}
+}

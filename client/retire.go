@@ -118,9 +118,10 @@ func (s *session) retire(now time.Time) {
 			quiet := !l.lull().Add(s.opts.Grace).After(now)
 			s.cancel(l.id)
 			s.dropListen(l)
-			if s.gone[l.id] = true; len(s.gone) > maxUncancelled {
+			if len(s.gone) >= maxUncancelled {
 				clear(s.gone)
 			}
+			s.gone[l.id] = true
 			s.takenOver(l, quiet)
 		}
 	})

@@ -131,6 +131,26 @@ func TestAServerWhoseCancelEndsOthersIsNotTrusted(t *testing.T) {
 	})
 }
 
+// What was cancelled last is remembered, however much was before.
+func TestTheLastOfManyCancelsIsRemembered(t *testing.T) {
+	cancels := 0
+	withLab(t, Want{}, Options{}, func(f *fake) {
+		f.cancelled = func(c *fakeConn, id string) {
+			if cancels++; cancels == maxUncancelled+1 {
+				c.answerLocked(jsonRaw(id), map[string]any{"resultType": "complete"})
+			}
+		}
+	}, func(l *lab) {
+		for i := range maxUncancelled + 2 {
+			l.set(Want{URIs: []string{fmt.Sprint("test://", i)}})
+			l.settled()
+		}
+		if told := strings.Join(l.told(), ", "); cancels <= maxUncancelled || !strings.Contains(told, "lost") {
+			t.Errorf("%d cancels; told %s", cancels, told)
+		}
+	})
+}
+
 // An id that comes back as another type is understood: no other request has it.
 func TestAnIDThatComesBackAsAnotherTypeIsUnderstood(t *testing.T) {
 	for _, as := range []string{`"%s"`, "%s.0"} {

@@ -30,7 +30,9 @@ func (s *session) unreadable(f *follow, how dirt, r reply) {
 		default:
 			s.log.Warn("a resource cannot be read, and is tried again every so often", "uri", f.uri, "err", err)
 			s.took(f, &snapshot{err: err}, how, 0)
-			s.retry(f)
+			if f.polled == nil { // else it is read again anyway
+				s.retry(f)
+			}
 			if f.dirt != clean {
 				s.soil(f, f.dirt)
 			}
@@ -57,9 +59,9 @@ func (s *session) forgives() bool {
 	return s.forgave
 }
 
-// retry has f read again after a while. What is polled is read again anyway.
+// retry has f read again after a while.
 func (s *session) retry(f *follow) {
-	if s.followed[f.uri] != f || f.polled != nil && f.settled {
+	if s.followed[f.uri] != f {
 		return
 	}
 	if f.retry == nil {

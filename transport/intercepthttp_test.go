@@ -208,6 +208,7 @@ func TestHTTPInterceptorKeepsTheReadTimeout(t *testing.T) {
 		ends <- end{err, r.Context().Err()}
 	}), nil))
 	server.Config.ReadTimeout = timeout
+	server.Config.ReadHeaderTimeout = time.Minute // they may come late where much else is going on
 	server.Start()
 	defer server.Close()
 	body := modern("1", "x", "")

@@ -715,6 +715,42 @@ func TestCloseIsBounded(t *testing.T) {
 		}
 		l.raw(updated("1", a))
 	})
+	for _, busy := range []bool{false, true} {
+		intercepted(t, func(t *testing.T, l *library) { // half a line is left, which the output does not take either
+			l.send(listenTo("1", onlyA))
+			l.frames()
+			_ = l.writes("half")
+			stall := make(chan struct{})
+			l.out.setStall(stall)
+			if busy {
+				l.hub.Publish(listen.Change{Keys: []string{a}})
+				synctest.Wait()
+			}
+			start := time.Now()
+			closed := make(chan error, 1)
+			go func() { closed <- l.pipe.Close() }()
+			select {
+			case <-closed:
+			case <-time.After(time.Minute):
+				t.Errorf("busy %v: Close waits for the output", busy)
+				close(stall)
+				return
+			}
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("took %v", d)
+			}
+			if err := l.writes("x\n"); !errors.Is(err, io.ErrClosedPipe) {
+				t.Errorf("a write returns %v", err)
+			}
+			close(stall)
+			if busy {
+				l.raw(updated("1", a))
+			} else {
+				synctest.Wait()
+				l.read = len(l.out.written())
+			}
+		})
+	}
 }
 
 // When the output fails the listens are cancelled, and reading goes on.

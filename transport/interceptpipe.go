@@ -98,8 +98,10 @@ func (w pipeWriter) Close() error { return w.x.Close() }
 
 func (w pipeWriter) Write(p []byte) (int, error) {
 	x := w.x
-	x.writing.Lock()
-	defer x.writing.Unlock()
+	if !x.closed.Load() { // a write that was left behind has its turn for as long as it takes
+		x.writing.Lock()
+		defer x.writing.Unlock()
+	}
 	if x.closed.Load() {
 		return 0, io.ErrClosedPipe
 	}
@@ -113,33 +115,32 @@ func (x *InterceptedPipe) Close() error {
 	x.finish()
 	x.feeding.Do(func() {}) // what nobody has read by now is left to others
 	x.toward.close()
-	if !x.lastWrite() {
+	last := make(chan error, 1)
+	go func() { last <- x.lastLine() }()
+	limit := time.NewTimer(settleGrace)
+	defer limit.Stop()
+	select {
+	case err := <-last:
+		return err
+	case <-limit.C:
 		x.closed.Store(true)
-		return nil // a write of the library is under way, and is left behind
+		return nil // a write that the output does not take is under way, and is left behind
 	}
+}
+
+// lastLine writes what the library has left of a line, when it is the library's turn to write.
+func (x *InterceptedPipe) lastLine() (err error) {
+	x.writing.Lock()
 	defer x.writing.Unlock()
-	if x.closed.Load() {
-		return nil
+	if !x.closed.Load() {
+		err = x.down.end()
+		x.closed.Store(true)
 	}
-	err := x.down.end()
-	x.closed.Store(true)
 	if x.claimed { // nothing follows that could tear the line
 		x.claimed = false
 		x.gate.Unlock()
 	}
 	return err
-}
-
-// lastWrite waits for the library's turn to write, but not for ever.
-func (x *InterceptedPipe) lastWrite() bool {
-	limit := time.NewTimer(settleGrace)
-	defer limit.Stop()
-	select {
-	case x.writing <- struct{}{}:
-		return true
-	case <-limit.C:
-		return false
-	}
 }
 
 // feed takes what is ours from the input and hands the rest to the library, until the input ends or the pipe is closed.

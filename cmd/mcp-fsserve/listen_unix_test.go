@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/client"
 )
 
 // listening is mcp-fsserve listen, as it runs.
@@ -174,5 +177,16 @@ func TestInterruptEndsAServerThatStalls(t *testing.T) {
 	}
 	if err := syscall.Kill(server, 0); err != syscall.ESRCH {
 		t.Errorf("the server is still there: %v", err)
+	}
+}
+
+// TestRunnerGivesAllContents: a resource may hold several parts.
+func TestRunnerGivesAllContents(t *testing.T) {
+	var said bytes.Buffer
+	r := newRunner("cat", &said, slog.New(slog.NewTextHandler(&said, nil)))
+	r.once(t.Context(), client.Event{Kind: client.Updated, URI: "a", Contents: []client.Content{{Data: []byte("one ")}, {Data: []byte("two")}}})
+	r.once(t.Context(), client.Event{Kind: client.Removed, URI: "a"})
+	if said.String() != "one two" {
+		t.Errorf("said %q", &said)
 	}
 }

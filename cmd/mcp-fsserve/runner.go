@@ -86,8 +86,12 @@ func (r *runner) once(ctx context.Context, e client.Event) {
 	cmd := shellCommand(ctx, r.command)
 	cmd.Env = append(os.Environ(), "MCP_FSSERVE_EVENT="+e.Kind.String(), "MCP_FSSERVE_URI="+e.URI)
 	cmd.Stdout, cmd.Stderr = r.stderr, r.stderr
-	if len(e.Contents) > 0 {
-		cmd.Stdin = bytes.NewReader(e.Contents[0].Data)
+	var held []io.Reader // all parts of what the resource holds, one behind the other
+	for _, part := range e.Contents {
+		held = append(held, bytes.NewReader(part.Data))
+	}
+	if len(held) > 0 {
+		cmd.Stdin = io.MultiReader(held...)
 	}
 	cmd.Cancel = func() error { return askGroup(cmd.Process) }
 	cmd.WaitDelay = leaveRun

@@ -30,7 +30,7 @@ type verifying struct {
 func (s *verifying) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.asJSON, "json", false, "print one JSON object a line")
 	f.Var(&filename{"--touch-root", &s.touch, "DIR"}, "touch-root", "make, change and remove files of this program's own in DIR, which the server must serve")
-	f.Var(&duration{"--wait", &s.wait, 0}, "wait", "how long to wait for changes of the server's own, without --touch-root")
+	f.Var(&duration{"--wait", &s.wait, time.Millisecond}, "wait", "how long to wait for changes of the server's own, without --touch-root")
 	f.Var(&duration{"--patience", &s.patience, time.Millisecond}, "patience", "how long the server may take for anything before that counts as missing")
 }
 

@@ -24,6 +24,8 @@ type probe struct {
 	client mcp.Implementation
 	wait   time.Duration // for what the server says by itself
 	bound  time.Duration
+	room   int // bytes that the recording may take
+	full   context.CancelFunc
 	trace  func(Entry)
 
 	// Of the goroutine of run.
@@ -37,6 +39,7 @@ type probe struct {
 	quiet  bool            // it does not
 
 	mu      sync.Mutex // guards the fields below
+	taken   int        // bytes of room
 	rec     *Recording
 	view    *view
 	changed chan struct{} // closed, and made anew, when an entry is added
@@ -51,6 +54,7 @@ func newProbe(t wire.Target, opts *Options) *probe {
 		wait: cmp.Or(opts.Wait, 10*time.Second), bound: cmp.Or(opts.Bound, 2*time.Minute),
 		rec:     &Recording{HTTP: t.URL != "", Patience: cmp.Or(opts.Patience, 10*time.Second)},
 		load:    cmp.Or(opts.baggage, 8000),
+		room:    cmp.Or(opts.room, maxRecording),
 		changed: make(chan struct{}), heard: map[string]bool{},
 	}
 	if p.dial == nil {
@@ -79,6 +83,32 @@ func (p *probe) add(e Entry) int {
 	}
 	return len(p.rec.Entries) - 1
 }
+
+// maxRecording is how many bytes the recording may take, and entryBytes what an entry takes besides its message.
+const (
+	maxRecording = 512 << 20
+	entryBytes   = 512
+)
+
+// fits takes the room for what has come. Once there is none the test is given up, and nothing more is recorded.
+func (p *probe) fits(e *Entry) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isFullLocked() {
+		return false
+	}
+	p.taken += entryBytes
+	if e.Message != nil {
+		p.taken += len(e.Message.Raw)
+	}
+	if p.isFullLocked() {
+		p.full()
+		return false
+	}
+	return true
+}
+
+func (p *probe) isFullLocked() bool { return p.taken > p.room }
 
 // until waits until holds says so of what is recorded, for so long at most. holds is called with the lock held.
 func (p *probe) until(ctx context.Context, most time.Duration, holds func(*view) bool) bool {
@@ -148,7 +178,9 @@ func (l *link) take(e wire.Event) {
 	default:
 		return // a sign of life
 	}
-	l.probe.add(entry)
+	if l.probe.fits(&entry) {
+		l.probe.add(entry)
+	}
 }
 
 // unfit reports whether a connection is of no use any more.

@@ -29,6 +29,7 @@ type Options struct {
 	// Of tests.
 	dial    func(context.Context, wire.Target, func(wire.Event)) (wire.Conn, error)
 	baggage int // how many URIs a listen has that is to stall the server
+	room    int // bytes that the recording may take
 }
 
 // ErrNotModern reports a server that does not speak the revision whose rules these are.
@@ -40,12 +41,18 @@ func Run(ctx context.Context, t wire.Target, opts *Options) ([]Finding, error) {
 	p := newProbe(t, opts)
 	bounded, stop := context.WithTimeout(ctx, p.bound)
 	defer stop()
+	p.full = stop
 	err := p.run(bounded)
 	if left := p.leave(); err == nil {
 		err = left
 	}
 	if ctx.Err() != nil {
 		return nil, errors.New("interrupted before all was tried")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isFullLocked() { // whatever else came of that
+		return nil, fmt.Errorf("the server has said more than %d MiB, which is more than can be looked through", p.room>>20)
 	}
 	if err != nil {
 		return nil, err

@@ -224,3 +224,22 @@ func TestServerThatCannotBeTested(t *testing.T) {
 		}
 	})
 }
+
+// TestServerThatTalksOnAndOnIsGivenUp: what it says is kept, so that there is an end to that.
+func TestServerThatTalksOnAndOnIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(false, "")
+		kept := 0
+		flood := func(ctx context.Context, to wire.Target, receive func(wire.Event)) (wire.Conn, error) {
+			said := &wire.Message{Method: "notifications/x", Raw: []byte(`{"method":"notifications/x","params":"` + strings.Repeat("x", 1000) + `"}`)}
+			for range 10_000 {
+				receive(wire.Event{Message: said})
+			}
+			return f.dial(ctx, to, receive)
+		}
+		_, err := Run(t.Context(), targetOf(f), &Options{dial: flood, room: 1 << 20, Trace: func(Entry) { kept++ }})
+		if err == nil || !strings.Contains(err.Error(), "said more than 1 MiB") || kept > 1000 {
+			t.Errorf("%d entries, %v", kept, err)
+		}
+	})
+}

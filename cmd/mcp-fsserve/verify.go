@@ -60,8 +60,9 @@ With --json each line is an object with the members "rule", "result" ("ok",
 "fail" or "skip"), "says", "place" and, unless it is ok, "detail".
 
 A server may take its time: what has not come within --patience counts as
-missing. All of it takes a few seconds as a rule, and two minutes at most. With
---log-level debug each message is shown.
+missing. All of it takes a few seconds as a rule, and two minutes at most: what
+was not tried until then is skip, and says so. With --log-level debug each
+message is shown.
 
 The exit status is 0 if no rule is broken, 1 if one is or the server cannot be
 tested, and 2 after wrong usage.`,

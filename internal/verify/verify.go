@@ -17,7 +17,8 @@ type Options struct {
 	// Wait is how long at most the probe waits for something that the server says by itself, 0: 10 s. It does so only if it
 	// has nothing to change.
 	Wait time.Duration
-	// Bound is how long the whole of it may take, 0: two minutes. What was not tried until then is skipped.
+	// Bound is how long the whole of it may take, 0: two minutes. What was not tried until then is skipped, and the finding says
+	// that time was the reason.
 	Bound time.Duration
 	// World is where the probe changes what the server serves, nil: nowhere.
 	World World
@@ -41,6 +42,9 @@ func Run(ctx context.Context, t wire.Target, opts *Options) ([]Finding, error) {
 	bounded, stop := context.WithTimeout(ctx, p.bound)
 	defer stop()
 	err := p.run(bounded)
+	if bounded.Err() != nil {
+		p.rec.Expired = p.bound
+	}
 	if left := p.leave(); err == nil {
 		err = left
 	}
@@ -75,7 +79,10 @@ func (p *probe) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if l, err = p.fit(ctx, l); err != nil {
+		if l, err = p.fit(ctx, l); ctx.Err() != nil {
+			break
+		}
+		if err != nil {
 			return err
 		}
 		part(ctx, l)

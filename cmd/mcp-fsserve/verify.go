@@ -104,7 +104,10 @@ func (p *program) verify(ctx context.Context, t *target, form verifying) error {
 		if err != nil {
 			return usageError("name a directory that the server serves", "--touch-root: %w", withoutOp(err))
 		}
-		opts.World = dir
+		opts.World, opts.Unlisted = dir, func() {
+			log.Warn("the server does not list the files made in "+oneLine(form.touch)+", so it is tested without them",
+				hintKey, "name a directory that the server serves, and no .txt file of which it hides, or give it time: --patience 1m")
+		}
 	}
 	found, err := verify.Run(ctx, to, opts)
 	if err != nil {

@@ -26,6 +26,8 @@ type probe struct {
 	bound  time.Duration
 	trace  func(Entry)
 
+	unlisted func() // tells that the server does not list what was made in world
+
 	// Of the goroutine of run.
 	links  []*link
 	lastID int
@@ -52,6 +54,9 @@ func newProbe(t wire.Target, opts *Options) *probe {
 		rec:     &Recording{HTTP: t.URL != "", Patience: cmp.Or(opts.Patience, 10*time.Second)},
 		load:    cmp.Or(opts.baggage, 8000),
 		changed: make(chan struct{}), heard: map[string]bool{},
+	}
+	if p.unlisted = opts.Unlisted; p.unlisted == nil {
+		p.unlisted = func() {}
 	}
 	if p.dial == nil {
 		p.dial = wire.Dial

@@ -22,6 +22,9 @@ type Options struct {
 	Bound time.Duration
 	// World is where the probe changes what the server serves, nil: nowhere.
 	World World
+	// Unlisted is called at most once: if the server does not list all that was made in World, so that it is tested as if
+	// there were none. Nil: nobody is told.
+	Unlisted func()
 	// Client is the name and the version that requests carry.
 	Client mcp.Implementation
 	// Trace is called for each entry of the recording, one after the other, nil: by nobody.

@@ -193,6 +193,18 @@ func TestChangesThatDoNotShowAreNoFault(t *testing.T) {
 	}
 }
 
+// TestUnlistedIsToldOnce: the server serves something else than what the probe changes.
+func TestUnlistedIsToldOnce(t *testing.T) {
+	for fault, want := range map[string]int{"changes do not show": 1, "": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			f, told := newFake(false, fault), 0
+			if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial, World: f, Unlisted: func() { told++ }}); err != nil || told != want {
+				t.Errorf("%q: told %d times: %v", fault, told, err)
+			}
+		})
+	}
+}
+
 // TestTimeIsTheReason: what was not tried for want of time is skipped for that reason, and nothing else is.
 func TestTimeIsTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,6 +23,7 @@ type ask struct {
 	tries    int    // that failed; owned by the session
 	outdated bool   // a change was announced meanwhile: the answer is not remembered; owned by the session
 	id       string // of the request under way; owned by the session
+	forget   func() // that ctx is watched; owned by the session
 }
 
 // maxAsked is how many of them a session serves at a time.
@@ -68,6 +69,7 @@ func (s *session) serve(a *ask) {
 			}
 		})
 	})
+	a.forget = func() { stop() }
 	finish := func(err error) {
 		stop()
 		if s.asked[a] {
@@ -110,7 +112,7 @@ const maxTries = 3
 func (s *session) tryAgain(a *ask, err error, finish func(error)) bool {
 	var fault *Error
 	var status *StatusError
-	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) {
+	if a.tries++; err == nil || a.tries == maxTries || errors.Is(err, ErrStalled) || errors.As(err, &fault) || isTooLong(err) {
 		return false
 	}
 	if errors.As(err, &status) && (s.legacy == nil || status.Status != http.StatusNotFound) { // "404": the session is gone
@@ -145,6 +147,7 @@ func (s *session) serveList(a *ask, finish func(error)) {
 
 // unserved sends a back, to be served by the next session.
 func (a *ask) unserved() {
+	a.forget()
 	a.again = true
 	close(a.done)
 }

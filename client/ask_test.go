@@ -149,3 +149,104 @@ func TestAReadThatIsNotAnsweredIsNoLoss(t *testing.T) {
 		l.expect()
 	})
 }
+
+// Whoever is told that a resource may have changed reads what it holds by then, however fresh an earlier answer was to be.
+func TestWhatMayHaveChangedIsReadAnew(t *testing.T) {
+	remembering := func(names ...string) func(*fake) {
+		return func(f *fake) {
+			someFiles(names...)(f)
+			f.ttl = 3_600_000
+		}
+	}
+	t.Run("by the name of one beneath it", func(t *testing.T) {
+		withLab(t, Want{URIs: []string{"test://dir"}}, Options{}, remembering("dir"), func(l *lab) {
+			l.expect("live 0 1 0")
+			l.read("test://dir")
+			l.do(func() {
+				l.files["test://dir"] = "DIR"
+				l.last().notifyLocked(l.onlyLocked(), "resources/updated", map[string]any{"uri": "test://dir/x"})
+			})
+			l.expect("updated test://dir")
+			if got := l.read("test://dir"); got != "DIR" {
+				t.Errorf("read %s", got)
+			}
+		})
+	})
+	t.Run("by another spelling", func(t *testing.T) {
+		withLab(t, Want{URIs: []string{"test://a"}}, Options{}, remembering("a"), func(l *lab) {
+			l.expect("live 0 1 0")
+			l.read("test://a")
+			l.do(func() {
+				l.files["test://a"] = "A"
+				l.last().notifyLocked(l.onlyLocked(), "resources/updated", map[string]any{"uri": "TEST://A"})
+			})
+			l.expect("updated test://a")
+			if got := l.read("test://a"); got != "A" {
+				t.Errorf("read %s", got)
+			}
+		})
+	})
+	t.Run("before it was followed", func(t *testing.T) {
+		withLab(t, Want{}, Options{}, remembering("a"), func(l *lab) {
+			l.expect("live 0 0 0")
+			l.read("test://a")
+			l.write("test://a", "A") // nobody is told
+			l.set(Want{URIs: []string{"test://a"}})
+			l.expect("live 0 1 0")
+			if got := l.read("test://a"); got != "A" {
+				t.Errorf("read %s", got)
+			}
+		})
+	})
+	t.Run("by its entry in the list", func(t *testing.T) {
+		withLab(t, Want{Listed: true}, Options{}, remembering("a"), func(l *lab) {
+			l.expect("live 1 1 0")
+			l.read("test://a")
+			l.do(func() { l.files["test://a"] = "longer than before" })
+			l.set(Want{Listed: true, Tools: true})
+			l.expect("live 1 1 0")
+			time.Sleep(time.Minute)
+			l.expect("updated test://a")
+			if got := l.read("test://a"); got != "longer than before" {
+				t.Errorf("read %s", got)
+			}
+		})
+	})
+}
+
+// A walk that began before the list was followed may not know what its changes would have told.
+func TestAListThatWasWalkedBeforeItWasFollowedIsNotRemembered(t *testing.T) {
+	withLab(t, Want{}, Options{}, func(f *fake) {
+		someFiles("a")(f)
+		f.ttl = 3_600_000
+	}, func(l *lab) {
+		l.expect("live 0 0 0")
+		var late func()
+		l.do(func() {
+			l.mute = func(c *fakeConn, r request) bool {
+				if r.Method != "resources/list" {
+					return false
+				}
+				l.mute = nil
+				late = func() {
+					c.answerLocked(r.ID, map[string]any{"resources": []any{map[string]any{"uri": "test://old"}}, "ttlMs": 3_600_000})
+				}
+				return true
+			}
+		})
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			if _, err := l.c.List(l.t.Context()); err != nil {
+				l.t.Error(err)
+			}
+		})
+		synctest.Wait()
+		l.set(Want{List: true})
+		l.expect("live 1 0 0")
+		l.do(late)
+		reader.Wait()
+		if got, err := l.c.List(l.t.Context()); err != nil || len(got) != 1 || got[0].URI != "test://a" {
+			t.Errorf("list %v, %v", got, err)
+		}
+	})
+}

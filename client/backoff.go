@@ -12,7 +12,7 @@ import (
 func (b Backoff) before(n int, random func(n int64) int64) time.Duration {
 	most := b.Base
 	for i := 1; i < n && most < b.Max; i++ {
-		most *= 2
+		most += min(most, b.Max-most)
 	}
 	most = max(min(most, b.Max), 1)
 	return max(time.Duration(random(int64(most))), min(b.Base/10, most))

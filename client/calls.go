@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -46,8 +47,8 @@ func (s *session) call(method string, params map[string]any, within time.Duratio
 	s.calls[c.id] = c
 	message := encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(c.id), "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
-			s.post(func() { s.answer(c.id, reply{err: err}) })
+		if err := s.conn.Send(ctx, message); err != nil {
+			s.post(func() { s.answer(c.id, reply{err: s.late(ctx, err)}) })
 		}
 	})
 	return c
@@ -57,10 +58,18 @@ func (s *session) call(method string, params map[string]any, within time.Duratio
 func (s *session) notify(method string, params map[string]any) {
 	message := encode(map[string]any{"jsonrpc": "2.0", "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
-			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, err)) })
+		if err := s.conn.Send(ctx, message); err != nil {
+			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, s.late(ctx, err))) })
 		}
 	})
+}
+
+// late says of what could not be sent that the server did not take it in time, if that is why.
+func (s *session) late(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: it was not taken within %v", ErrStalled, s.opts.Timeout)
+	}
+	return err
 }
 
 // dress adds what every modern request carries (basic/index, "_meta").
@@ -90,7 +99,7 @@ func encode(message any) []byte {
 func (s *session) cancel(id string) {
 	delete(s.calls, id)
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Cancel(ctx, json.RawMessage(id)); err != nil && ctx.Err() == nil {
+		if err := s.conn.Cancel(ctx, json.RawMessage(id)); err != nil {
 			s.log.Debug("a request could not be cancelled", "id", id, "err", err)
 		}
 	})
@@ -125,8 +134,11 @@ func isSign(e wire.Event) bool { return e.Message == nil && !e.End && e.Err == n
 // take understands one thing that arrived.
 func (s *session) take(e wire.Event) {
 	now := time.Now()
-	s.heard = now
+	if e.Err == nil || e.End {
+		s.heard = now // what is no message may come from anything that writes there
+	}
 	request := string(e.Request)
+	s.heedRetryAfter(now, e)
 	if c := s.calls[request]; c != nil && c.listen != nil {
 		c.listen.heardOf(now, c.listen.acked && isSign(e)) // the headers of an answer are no keepalive
 	}
@@ -143,14 +155,32 @@ func (s *session) take(e wire.Event) {
 	case e.End:
 		s.takeEnd(request, e)
 	case e.Err != nil:
-		s.takeNonsense(e.Err)
+		s.takeNonsense(request, e.Err)
+	}
+}
+
+// maxRetryAfter bounds for how long a server may have its client wait.
+const maxRetryAfter = 10 * time.Minute
+
+// heedRetryAfter notes when the server wants to be asked again, if it has too much to do.
+func (s *session) heedRetryAfter(now time.Time, e wire.Event) {
+	after := e.RetryAfter
+	if refused := (*StatusError)(nil); errors.As(e.Err, &refused) {
+		after = refused.RetryAfter
+	}
+	if until := now.Add(min(after, maxRetryAfter)); after > 0 && until.After(s.notBefore) {
+		s.notBefore = until
 	}
 }
 
 func (s *session) takeAnswer(request string, e wire.Event) {
-	id := string(e.Message.ID)
+	id := s.idOf(e.Message.ID)
 	if request != "" {
 		id = request // over HTTP an error need not repeat the id (basic/transports/streamable-http, "Sending Messages")
+	}
+	if s.gone[id] {
+		s.answeredCancelled()
+		return
 	}
 	r := reply{result: e.Message.Result, status: e.Status}
 	if e.Message.Error != nil {
@@ -160,6 +190,17 @@ func (s *session) takeAnswer(request string, e wire.Event) {
 		}
 	}
 	s.answer(id, r)
+}
+
+// idOf is an id as it was sent, though it came back as another type: "1" or 1.0 for 1. No request has such an id.
+func (s *session) idOf(raw json.RawMessage) string {
+	id := string(raw)
+	plain := strings.TrimSuffix(strings.Trim(id, `"`), ".0")
+	if _, err := strconv.ParseUint(plain, 10, 63); err != nil || plain == id {
+		return id
+	}
+	s.warnOnce("the server sends back an id as another type", "id", id)
+	return plain
 }
 
 // takeEnd ends the connection, or the call whose answer has ended. What has answered already has no call any more.
@@ -181,9 +222,21 @@ func (s *session) takeEnd(request string, e wire.Event) {
 }
 
 // takeNonsense survives what was never meant to be a message, such as a line of a log on standard output. What may be the
-// rest of one could have told of a change: the connection is given up, since all is looked at after the next.
-func (s *session) takeNonsense(err error) {
+// rest of one could have told of a change: the connection is given up, since all is looked at after the next. An answer
+// that is too long is one all the same.
+func (s *session) takeNonsense(request string, err error) {
 	var frame *wire.FrameError
+	if errors.As(err, &frame) && frame.TooLong {
+		id := string(frame.ID)
+		if request != "" {
+			id = request
+		}
+		if c := s.calls[id]; c != nil && c.listen == nil {
+			s.cancel(id)
+			c.then(reply{err: err})
+			return
+		}
+	}
 	if errors.As(err, &frame) && !bytes.HasPrefix(bytes.TrimSpace(frame.Raw), []byte("{")) {
 		s.warnOnce("the server says what is no message", "err", err)
 		return
@@ -199,10 +252,18 @@ func (s *session) refuse(m *wire.Message) {
 		delete(answer, "result")
 		answer["error"] = jsonrpc.Errorf(jsonrpc.MethodNotFound, "method not found: this client answers no requests but ping")
 	}
+	if s.owed++; s.owed > maxOwed {
+		s.lose(fmt.Errorf("%w: it asks and does not take the answers", ErrStalled))
+		return
+	}
 	message := encode(answer)
 	s.out.add(func(ctx context.Context) {
-		if err := s.conn.Send(ctx, message); err != nil && ctx.Err() == nil {
+		if err := s.conn.Send(ctx, message); err != nil {
 			s.log.Debug("a request of the server could not be answered", "method", m.Method, "err", err)
 		}
+		s.post(func() { s.owed-- })
 	})
 }
+
+// maxOwed is how many answers to requests of the server may be waiting to be sent.
+const maxOwed = 1000

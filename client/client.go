@@ -35,6 +35,9 @@ type Client struct {
 	lastID    int64 // of requests; owned by the session
 	known     bool  // Live was told once; owned by the session
 	listKnown bool  // view has the list that was told; owned by the session
+
+	lostByRead       bool // a connection was, since it did not read a resource; owned by the session
+	answersCancelled bool // the server does, which it must not, so that no listen is cancelled; owned by the session
 }
 
 // Status is how things stand with the server.
@@ -94,7 +97,11 @@ func (c *Client) supervise(ctx context.Context) error {
 		}
 		again := c.opts.Retry == nil || c.opts.Retry(loss, attempts)
 		wait := c.opts.Backoff.before(attempts, c.random)
+		if asked := time.Until(s.notBefore); asked > wait { // not all who were told so at the same moment
+			wait = asked + time.Duration(c.random(int64(asked/10)+1))
+		}
 		c.cache.clear()
+		c.setStatus(func(st *Status) { *st = Status{} })
 		if again {
 			c.queue.lost(Event{Kind: Lost, Err: loss, Graceful: s.graceful, Attempts: attempts, Retry: wait})
 		}
@@ -142,6 +149,7 @@ func (c *Client) tellLive(e Event, turn int) bool {
 	if turn != c.turn {
 		return false
 	}
+	c.status.Live = true // before whoever is told looks
 	c.queue.live(e)
 	return true
 }
@@ -183,6 +191,8 @@ func (c *Client) Read(ctx context.Context, uri string) ([]Content, error) {
 
 // List walks the list of resources, whatever is wanted, or answers what a walk found before, as Read does.
 func (c *Client) List(ctx context.Context) ([]Resource, error) {
+	c.view.look()
+	defer c.view.look()
 	if list, ok := c.cache.listing(); ok {
 		return valuesOf(list), nil
 	}

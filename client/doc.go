@@ -35,6 +35,9 @@
 //
 // A change may be told more often than it happened: two listens cover a resource while one replaces the other.
 //
+// A resource that cannot be read though the server answers to other requests keeps none of them from being told: what is
+// known of it is the error, and it is read again every so often.
+//
 // # Slow consumers
 //
 // A Client owes a set, not a queue: a resource that changed twice before [Client.Next] was called is told once, and with
@@ -45,16 +48,20 @@
 //
 // Everything that fits is asked for in one listen, and what comes later in further ones, which are merged when they are
 // many. A filter changes by a new listen. The old one is cancelled once the new one is acknowledged, the old one has been
-// quiet for [Options.Grace], and the server then answers to something else: one that has stalled may still owe. After that the
-// list is walked and its entries compared or, if it is not wanted and contents are kept, these are read. What arrives on a
-// listen that was given up is discarded. A filter that the server refuses is asked for in halves.
+// quiet for [Options.Grace], and the server then answers to something else: one that has stalled may still owe. A stream with
+// keepalives must have sent one meanwhile. After that the list is walked and its entries compared, and the contents that are
+// kept are read. A change of a resource that is neither listed nor kept is lost if a server holds it back for longer than
+// Grace on one listen alone. A listen that is never quiet is cancelled in the end, and each filter has at most some waiting
+// before it; what it named is then told as changed. What arrives on a listen that was given up is discarded, but for an
+// answer: a server that answers a cancelled listen may have ended others with it, so that all is looked at after another
+// connection, and no listen is cancelled from then on. A filter that the server refuses is asked for in halves.
 //
 // # Ends
 //
 // A connection is lost when it ends, when a listen is ended by the server, which may be graceful ([Event.Graceful]), when
 // an answer or an acknowledgement does not come in time, and when nothing is heard for too long. It is tried again after a
 // time that doubles with each failure, with full jitter, and that begins anew only after a while of being live
-// ([Backoff]).
+// ([Backoff]), and not before the server says by Retry-After.
 //
 // # Blocking
 //

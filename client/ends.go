@@ -37,7 +37,7 @@ func (s *session) unheeded(l *listening) {
 	s.honour(l.flags, 0)
 	s.honourResources(l, nil)
 	if l.flags&list != 0 {
-		s.stale = s.want.List
+		s.hintList() // nobody announced what changed before
 	}
 	s.replaced()
 }

@@ -53,7 +53,7 @@ func (s *session) discovered(r reply) {
 // not let in, or finds a server in trouble, would not be helped by that.
 func isOfEarlierServer(err error) bool {
 	var status *StatusError
-	if !errors.As(err, &status) || status.Status < 400 || status.Status >= 500 {
+	if !errors.As(err, &status) || status.Status < 400 || status.Status >= 500 && status.Status != http.StatusNotImplemented {
 		return false
 	}
 	switch status.Status {

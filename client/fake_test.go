@@ -38,7 +38,8 @@ type fake struct {
 	mute      func(c *fakeConn, r request) bool           // no answer
 	dialErr   func(n int) error                           // of the nth attempt, from 1
 	dials     []time.Time
-	followErr error // set before the first connection
+	followErr error                        // set before the first connection
+	cancelled func(c *fakeConn, id string) // what else a cancel does
 	conns     []*fakeConn
 	log       []string             // of requests: method, or method and URI
 	lag       func() time.Duration // how long a message is under way, and an announcement is owed; nil: no time
@@ -223,7 +224,7 @@ func (c *fakeConn) takeLocked(message []byte) {
 		f.t.Errorf("the client sent %s", message)
 	}
 	if r.Method == "notifications/cancelled" {
-		delete(c.listens, string(r.Params.RequestID))
+		c.cancelLocked(string(r.Params.RequestID))
 		return
 	}
 	if r.Method == "" || r.ID == nil {
@@ -325,11 +326,24 @@ func (c *fakeConn) Cancel(ctx context.Context, id json.RawMessage) error {
 		c.in <- encode(map[string]any{"method": "notifications/cancelled", "params": map[string]any{"requestId": id}})
 		return nil
 	}
-	delete(c.listens, string(id))
+	c.cancelLocked(string(id))
 	return nil
 }
 
-func (c *fakeConn) Follow(ctx context.Context) error { return c.f.followErr }
+func (c *fakeConn) cancelLocked(id string) {
+	delete(c.listens, id)
+	if c.f.cancelled != nil {
+		c.f.cancelled(c, id)
+	}
+}
+
+func (c *fakeConn) Follow(ctx context.Context) error {
+	if errors.Is(c.f.followErr, context.DeadlineExceeded) { // it never answers
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return c.f.followErr
+}
 
 func (c *fakeConn) Close(ctx context.Context) error {
 	c.once.Do(func() { close(c.done) })
@@ -468,6 +482,9 @@ func withLab(t *testing.T, want Want, opts Options, prepare func(*fake), test fu
 		if f.overHTTP {
 			target = URL("http://fake.example/mcp")
 		}
+		if opts.Grace == 0 {
+			opts.Grace = time.Second
+		}
 		said := &bytes.Buffer{}
 		opts.Log = slog.New(slog.NewTextHandler(said, nil))
 		l := &lab{fake: f, c: New(target, want, &opts), said: said, result: make(chan error, 1)}
@@ -530,4 +547,13 @@ func (l *lab) expect(want ...string) {
 	if got := l.told(); !slices.Equal(got, want) {
 		l.t.Errorf("told %q\nwant %q\nsaid %s", got, want, l.said)
 	}
+}
+
+// onlyLocked is the id of the one listen that is open.
+func (f *fake) onlyLocked() string {
+	for id := range f.last().listens {
+		return id
+	}
+	f.t.Fatal("no listen is open")
+	return ""
 }

@@ -45,12 +45,13 @@ func (s *session) read(f *follow) {
 	s.reading++
 	s.call("resources/read", map[string]any{"uri": f.uri}, readFactor*s.opts.Timeout, func(r reply) {
 		s.reading--
-		f.reading = false
 		got, fresh, err := understand(r)
 		if err != nil {
-			s.lose(fmt.Errorf("resources/read: %w", err))
+			s.unreadable(f, how, r)
 			return
 		}
+		f.reading, f.failed = false, 0
+		s.dropRetry(f)
 		s.took(f, got, how, fresh)
 		if f.dirt != clean {
 			s.soil(f, f.dirt)
@@ -108,7 +109,7 @@ func understand(r reply) (got *snapshot, fresh time.Duration, err error) {
 			Text          *string
 			Blob          []byte
 		}
-		TTLMs float64
+		TTLMs lifetime
 	}
 	if err := json.Unmarshal(r.result, &result); err != nil {
 		return nil, 0, err
@@ -124,7 +125,7 @@ func understand(r reply) (got *snapshot, fresh time.Duration, err error) {
 		}
 		got.contents[i] = c
 	}
-	return got, ttl(result.TTLMs), nil
+	return got, time.Duration(result.TTLMs), nil
 }
 
 var errAsksBack = errors.New("the server asks for input before it answers, and this client has none")

@@ -17,8 +17,10 @@ type follow struct {
 	dirt    dirt
 	queued  bool // in session.dirty
 	reading bool
-	digest  [32]byte // of the contents, if it is polled and they are not kept
-	seen    bool     // digest is of something
+	failed  int       // reads in a row
+	retry   *pollItem // after a read that has failed, nil: none is due
+	digest  [32]byte  // of the contents, if it is polled and they are not kept
+	seen    bool      // digest is of something
 }
 
 // dirt is how much there is to a suspicion.
@@ -90,6 +92,7 @@ func (s *session) unfollow(f *follow) {
 		f.polled = nil
 		s.recount = true
 	}
+	s.dropRetry(f)
 	if len(s.former) >= maxFormer {
 		clear(s.former) // what comes late for one of them is then taken for something else, and looked at in vain
 	}
@@ -105,6 +108,7 @@ func (s *session) covered(f *follow) {
 	if f.settled {
 		return
 	}
+	s.outdate(f.uri) // nobody announced what changed before
 	if s.want.Read && f.wanted() {
 		s.soil(f, suspect)
 		return
@@ -122,8 +126,7 @@ func (s *session) settle(f *follow) {
 	if f.fresh {
 		f.fresh = false
 		if r := s.c.view.resource(f.uri); r != nil && f.listed {
-			s.c.view.show(f.uri)
-			s.c.queue.added(r, f.explicit)
+			s.c.queue.added(r, f.explicit, s.c.view.show(f.uri))
 			f.dirt = min(f.dirt, suspect) // whoever is told of it looks at it
 		}
 	}
@@ -141,8 +144,9 @@ func (s *session) unsettle(f *follow) {
 	}
 }
 
-// soil notes that f may have changed. It is told or read when its turn comes.
+// soil notes that f may have changed. It is told or read when its turn comes; whoever is told then reads anew.
 func (s *session) soil(f *follow, how dirt) {
+	s.outdate(f.uri)
 	f.dirt = max(f.dirt, how)
 	if how == notified {
 		f.toldAt = s.walks

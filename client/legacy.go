@@ -3,10 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 // legacy is what a session has with a server of an earlier revision: resources are subscribed one by one, and what it
@@ -18,14 +20,18 @@ type legacy struct {
 	failed    error   // why it does not initialize; what it answers to server/discover is still to come
 	stream    hearing // over HTTP, of what it says by itself
 	followed  bool    // the stream is open
+
+	leaving       map[string]bool // whose resources/unsubscribe is not answered
+	unwanted      []string        // of these, whose is not sent
+	unsubscribing int             // how many are sent and not answered
 }
 
-// maxSubscribing is how many resources/subscribe are under way at a time.
+// maxSubscribing is how many resources/subscribe are under way at a time, and how many resources/unsubscribe.
 const maxSubscribing = 16
 
 // initialize opens a session as revisions before 2026-07-28 do.
 func (s *session) initialize(version string, cause error) {
-	l := &legacy{cause: cause}
+	l := &legacy{cause: cause, leaving: map[string]bool{}}
 	s.legacy = l
 	s.call("initialize", map[string]any{
 		"protocolVersion": version,
@@ -90,16 +96,13 @@ func (s *session) discovering() bool {
 }
 
 // follow opens the stream of what the server says by itself, and then goes on. A server that has none announces nothing
-// ("405 Method Not Allowed, indicating that the server does not offer an SSE stream": 2025-11-25, basic/transports).
+// ("405 Method Not Allowed, indicating that the server does not offer an SSE stream": 2025-11-25, basic/transports); nor
+// does one that answers with a page, or not at all.
 func (s *session) follow(then func()) {
 	l := s.legacy
 	s.out.add(func(ctx context.Context) {
-		within, stop := context.WithTimeout(ctx, s.opts.Timeout)
-		defer stop()
-		err := s.conn.Follow(within)
-		if ctx.Err() != nil {
-			return
-		}
+		err := s.conn.Follow(ctx)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		s.post(func() {
 			switch {
 			case s.legacy != l: // server/discover was answered after all
@@ -107,11 +110,9 @@ func (s *session) follow(then func()) {
 			case err == nil:
 				l.stream.at = s.heard
 				l.followed = s.overHTTP
-			case isOfEarlierServer(err):
+			case late || errors.Is(err, wire.ErrNoStream) || isOfEarlierServer(err): // if it has stalled, that will show
+				s.log.Warn("the server opens no stream of announcements", "err", s.late(ctx, err))
 				l.announces, l.subscribe = 0, false
-			case within.Err() != nil:
-				s.lose(fmt.Errorf("%w: it does not open a stream within %v", ErrStalled, s.opts.Timeout))
-				return
 			default:
 				s.lose(fmt.Errorf("open the stream of announcements: %w", err))
 				return
@@ -130,29 +131,67 @@ func (s *session) coverLegacy() {
 				continue
 			}
 			if f.acked {
-				s.call("resources/unsubscribe", map[string]any{"uri": uri}, s.opts.Timeout, func(reply) {})
+				s.leave(uri)
 			}
 			s.unfollow(f)
 		}
 	}
+	s.unsubscribe()
 	s.honour(s.wantedFlags(), s.legacy.announces)
+	var later []*follow
 	for len(s.uncovered) > 0 && s.unanswered < maxSubscribing {
 		f := s.uncovered[0]
 		s.uncovered = s.uncovered[1:]
-		if !s.legacy.subscribe {
+		switch {
+		case s.followed[f.uri] != f: // any more
+		case s.legacy.leaving[f.uri]:
+			later = append(later, f)
+		case !s.legacy.subscribe:
 			s.pollResource(f)
-			continue
+		default:
+			s.subscribe(f)
 		}
-		s.unanswered++
-		s.call("resources/subscribe", map[string]any{"uri": f.uri}, s.opts.Timeout, func(r reply) {
-			s.unanswered--
-			switch {
-			case r.err == nil:
-				s.covered(f)
-			case r.fault() != nil:
-				s.pollResource(f)
-			default:
-				s.lose(fmt.Errorf("resources/subscribe: %w", r.err))
+	}
+	s.uncovered = append(s.uncovered, later...)
+}
+
+func (s *session) subscribe(f *follow) {
+	s.unanswered++
+	s.call("resources/subscribe", map[string]any{"uri": f.uri}, s.opts.Timeout, func(r reply) {
+		s.unanswered--
+		switch {
+		case r.err == nil && s.followed[f.uri] == nil: // any more
+			s.leave(f.uri)
+		case r.err == nil:
+			s.covered(f)
+		case r.fault() != nil:
+			s.pollResource(f)
+		default:
+			s.lose(fmt.Errorf("resources/subscribe: %w", r.err))
+		}
+	})
+}
+
+// leave has uri unsubscribed. Until that is answered it is not subscribed again: a server may take the two in any order.
+func (s *session) leave(uri string) {
+	if !s.legacy.leaving[uri] {
+		s.legacy.leaving[uri] = true
+		s.legacy.unwanted = append(s.legacy.unwanted, uri)
+	}
+}
+
+// unsubscribe unsubscribes from what is to be left, some at a time.
+func (s *session) unsubscribe() {
+	l := s.legacy
+	for len(l.unwanted) > 0 && l.unsubscribing < maxSubscribing {
+		uri := l.unwanted[0]
+		l.unwanted = l.unwanted[1:]
+		l.unsubscribing++
+		s.call("resources/unsubscribe", map[string]any{"uri": uri}, s.opts.Timeout, func(r reply) {
+			l.unsubscribing--
+			delete(l.leaving, uri)
+			if r.err != nil && r.fault() == nil {
+				s.lose(fmt.Errorf("resources/unsubscribe: %w", r.err))
 			}
 		})
 	}

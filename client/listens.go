@@ -15,6 +15,7 @@ type listening struct {
 	empty   bool // nothing of it is honoured: it may complete by itself
 	retired bool
 	since   time.Time // when another had replaced it; zero: none has
+	spoke   time.Time // when the last message came on it, while hearing counts keepalives as well
 }
 
 // cover asks for what is neither covered nor asked for. All that fits is in one listen.
@@ -133,7 +134,7 @@ func (s *session) acknowledged(l *listening, notifications json.RawMessage) {
 	s.honour(l.flags, flags)
 	s.honourResources(l, uris)
 	if l.flags&list != 0 {
-		s.stale = s.want.List
+		s.hintList() // nobody announced what changed before
 	}
 	s.replaced()
 }

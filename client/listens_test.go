@@ -89,7 +89,6 @@ func TestLateMessagesAreDiscarded(t *testing.T) {
 			c.notifyLocked(old, "resources/list_changed", nil)
 			c.notifyLocked(old, "subscriptions/acknowledged", map[string]any{"notifications": map[string]any{}})
 			c.notifyLocked("9999", "resources/updated", map[string]any{"uri": "test://a"})
-			c.answerLocked([]byte(old), map[string]any{"resultType": "complete"})
 			c.failLocked([]byte("9999"), jsonrpc.Errorf(-32603, "late"))
 		})
 		l.expect()

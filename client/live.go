@@ -35,7 +35,6 @@ func (s *session) tellLive() {
 		f := s.followed[uri]
 		return s.want.Read && f != nil && f.wanted()
 	})
-	s.c.setStatus(func(st *Status) { st.Live = true })
 }
 
 // settledAll reports whether all that is wanted is followed and known.

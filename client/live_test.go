@@ -180,3 +180,31 @@ func TestStatusSaysHowThingsStand(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is told of Live or Lost finds the status to say so.
+func TestTheStatusIsNotBehindWhatIsTold(t *testing.T) {
+	for range 100 {
+		withLab(t, Want{}, Options{}, nil, func(l *lab) {
+			l.expect("live 0 0 0")
+			for range 3 {
+				wrong := make(chan Kind, 2)
+				go func() {
+					defer close(wrong)
+					for range 2 {
+						if e, err := l.c.Next(l.t.Context()); err != nil || l.c.Status().Live != (e.Kind == Live) {
+							wrong <- e.Kind
+						}
+					}
+				}()
+				l.cut(errors.New("cut"))
+				time.Sleep(time.Minute)
+				for kind := range wrong {
+					l.t.Errorf("told %v, and the status says otherwise", kind)
+				}
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}

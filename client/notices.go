@@ -25,20 +25,22 @@ func (s *session) takeNotification(request string, m *wire.Message) {
 		s.warnOnce("the server sent a notification that makes no sense", "method", m.Method)
 		n = notice{}
 	}
-	id, tagged := n.Meta[mcp.MetaSubscriptionID]
+	raw, tagged := n.Meta[mcp.MetaSubscriptionID]
+	id := s.idOf(raw)
 	var l *listening
 	switch {
 	case request != "":
-		if l = s.listens[request]; l == nil || tagged && string(id) != request {
+		if l = s.listens[request]; l == nil || tagged && id != request {
 			return
 		}
 	case tagged:
-		if l = s.listens[string(id)]; l == nil {
+		if l = s.listens[id]; l == nil {
 			return
 		}
 	}
 	if l != nil {
 		l.heardOf(s.heard, false)
+		l.spoke = s.heard
 	}
 	switch m.Method {
 	case "notifications/subscriptions/acknowledged":
@@ -46,7 +48,7 @@ func (s *session) takeNotification(request string, m *wire.Message) {
 			s.acknowledged(l, n.Notifications)
 		}
 	case "notifications/cancelled":
-		if ended := s.listens[string(n.RequestID)]; ended != nil {
+		if ended := s.listens[s.idOf(n.RequestID)]; ended != nil {
 			s.ended(ended, reply{}) // a server MUST say so when it ends a listen (basic/patterns/cancellation)
 		}
 	case "notifications/resources/list_changed":
@@ -66,7 +68,7 @@ func (s *session) takeNotification(request string, m *wire.Message) {
 	}
 }
 
-// hintList: the list changed.
+// hintList: the list changed, or may have. It is walked again, and what was answered about it is forgotten.
 func (s *session) hintList() {
 	s.c.cache.dropList()
 	for a := range s.asked {
@@ -88,7 +90,9 @@ func (s *session) hintOther(kind flagSet) {
 // hintUpdated: a resource changed. A server may name one beneath that which is followed, or spell it in its own way; then
 // whatever it may mean is looked at.
 func (s *session) hintUpdated(l *listening, uri string) {
-	s.outdate(uri)
+	if len(uri) <= maxURIBytes {
+		s.outdate(uri)
+	}
 	if f := s.followed[uri]; f != nil {
 		s.soil(f, notified)
 		return
@@ -110,6 +114,9 @@ func (s *session) hintUpdated(l *listening, uri string) {
 
 // followedAbove finds what is followed and has uri beneath it.
 func (s *session) followedAbove(uri string) *follow {
+	if len(uri) > maxURIBytes {
+		return nil // to look for each beginning of it would take long, and none can be followed
+	}
 	for i := len(uri) - 1; i > 0; i-- {
 		if uri[i] != '/' {
 			continue

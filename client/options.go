@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Options configures a [Client]. The zero value and nil are ready to use.
+// Options configures a [Client]. The zero value and nil are ready to use. What is negative counts as zero where nothing else
+// is said.
 type Options struct {
 	// Name and Version are what the client says it is (basic/index, clientInfo). Empty: "mcp-fsserve-client" and "0".
 	Name, Version string
@@ -22,8 +23,8 @@ type Options struct {
 	// Idle is how long a listen over HTTP may be silent before it counts as lost, once the server has sent a keepalive on it.
 	// One without keepalives may be silent ten times as long. Zero: 60 s. Negative: for any time.
 	Idle time.Duration
-	// Close is how long a command may take to leave when its input ends, and a server over HTTP to end a session.
-	// Zero: 5 s.
+	// Close is how long a command may take to leave when its input ends, and a server over HTTP to end a session. A command
+	// that takes longer is told to by SIGTERM, and 2 s later it is killed. Zero: 5 s.
 	Close time.Duration
 	// Backoff says when a connection that was lost is tried again.
 	Backoff Backoff
@@ -36,7 +37,7 @@ type Options struct {
 	// HTTP, where each takes a connection. Negative: none.
 	Spare int
 	// Grace is how long a listen that another has replaced must have been quiet before it is cancelled: what it owes would be
-	// lost. Zero: 1 s.
+	// lost. It is far above what a server holds a change back for, such as to tell of several at once. Zero: 10 s.
 	Grace time.Duration
 	// Poll is the least time between two looks at what the server does not announce. It is never less than the ttlMs that the
 	// server gave; it grows up to PollMax while nothing changes, and there are no more than 50 looks a second in all.
@@ -51,7 +52,7 @@ type Options struct {
 }
 
 // Backoff is an exponential back-off with full jitter: before the nth attempt in a row a random time is waited that is at most Base
-// doubled n-1 times, at most Max and at least a tenth of Base.
+// doubled n-1 times, at most Max and at least a tenth of Base. If the server asks for longer by Retry-After, that is waited.
 type Backoff struct {
 	Base  time.Duration // zero: 500 ms
 	Max   time.Duration // zero: 30 s
@@ -73,22 +74,30 @@ func (o *Options) withDefaults(overHTTP bool) Options {
 	if overHTTP {
 		spare = 8
 	}
-	d.Timeout = orDefault(d.Timeout, 20*time.Second)
-	d.EraTimeout = min(orDefault(d.EraTimeout, 5*time.Second), d.Timeout)
+	d.Timeout = positive(d.Timeout, 20*time.Second)
+	d.EraTimeout = min(positive(d.EraTimeout, 5*time.Second), d.Timeout)
 	d.Probe = orDefault(d.Probe, 30*time.Second)
 	d.Idle = orDefault(d.Idle, 60*time.Second)
-	d.Close = orDefault(d.Close, 5*time.Second)
-	d.Backoff.Base = orDefault(d.Backoff.Base, 500*time.Millisecond)
-	d.Backoff.Max = orDefault(d.Backoff.Max, 30*time.Second)
-	d.Backoff.Reset = orDefault(d.Backoff.Reset, 10*time.Second)
-	d.MaxURIs = orDefault(d.MaxURIs, 10_000)
+	d.Close = positive(d.Close, 5*time.Second)
+	d.Backoff.Base = positive(d.Backoff.Base, 500*time.Millisecond)
+	d.Backoff.Max = positive(d.Backoff.Max, 30*time.Second)
+	d.Backoff.Reset = positive(d.Backoff.Reset, 10*time.Second)
+	d.MaxURIs = positive(d.MaxURIs, 10_000)
 	d.Spare = max(orDefault(d.Spare, spare), 0)
-	d.Grace = orDefault(d.Grace, time.Second)
+	d.Grace = positive(d.Grace, 10*time.Second)
 	d.Poll = orDefault(d.Poll, 2*time.Second)
-	d.PollMax = max(orDefault(d.PollMax, 30*time.Second), d.Poll)
-	d.MaxNotifications = orDefault(d.MaxNotifications, 1000)
+	d.PollMax = max(positive(d.PollMax, 30*time.Second), d.Poll)
+	d.MaxNotifications = positive(d.MaxNotifications, 1000)
 	d.CacheBytes = orDefault(d.CacheBytes, 16<<20)
 	return d
+}
+
+// positive is v, or the default where v is none and means nothing.
+func positive[T int | time.Duration](v, zero T) T {
+	if v <= 0 {
+		return zero
+	}
+	return v
 }
 
 func orDefault[T int | time.Duration](v, zero T) T {

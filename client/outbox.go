@@ -3,10 +3,14 @@ package client
 import (
 	"context"
 	"sync"
+	"time"
 )
 
-// outbox sends, one after the other, what run wants to be sent: run itself must not wait for that.
+// outbox sends, one after the other, what run wants to be sent: run itself must not wait for that. The server may take no
+// longer than within for each of it, or what follows would never be sent.
 type outbox struct {
+	within time.Duration
+
 	ctx  context.Context // ends with the session
 	stop context.CancelFunc
 	wake chan struct{} // 1-buffered, never closed
@@ -15,8 +19,8 @@ type outbox struct {
 	jobs []func(context.Context)
 }
 
-func newOutbox() *outbox {
-	o := &outbox{wake: make(chan struct{}, 1)}
+func newOutbox(within time.Duration) *outbox {
+	o := &outbox{within: within, wake: make(chan struct{}, 1)}
 	o.ctx, o.stop = context.WithCancel(context.Background())
 	return o
 }
@@ -41,7 +45,7 @@ func (o *outbox) run() {
 			if o.ctx.Err() != nil {
 				return
 			}
-			job(o.ctx)
+			o.do(job)
 		}
 		if len(jobs) > 0 {
 			continue
@@ -52,6 +56,12 @@ func (o *outbox) run() {
 			return
 		}
 	}
+}
+
+func (o *outbox) do(job func(context.Context)) {
+	ctx, stop := context.WithTimeout(o.ctx, o.within)
+	defer stop()
+	job(ctx)
 }
 
 func (o *outbox) close() { o.stop() }

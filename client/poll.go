@@ -17,6 +17,8 @@ type pollItem struct {
 	due   time.Time
 	every time.Duration // before jitter, without regard to the ttl
 	place int           // in polls, -1: a look is under way
+
+	anyway bool // though polling is turned off
 }
 
 // polls is a heap of what is to be looked at, the first due on top.
@@ -53,21 +55,25 @@ func (p *polls) remove(it *pollItem) {
 // leastPollGap is the time between two looks in all.
 const leastPollGap = 20 * time.Millisecond
 
+// leastRetry is the least time before what could not be read is read again, where nothing is polled.
+const leastRetry = 2 * time.Second
+
 // again has it looked at once more: soon if it changed, else after half as long again as the last time, and not while what the
 // server said is fresh. "Implementations that do choose to poll MUST apply jitter and backoff" (server/utilities/caching).
 func (p *polls) again(it *pollItem, changed bool, fresh time.Duration, s *session) {
 	p.remove(it)
+	if s.opts.Poll < 0 && !it.anyway {
+		return
+	}
 	if changed || it.every == 0 {
-		it.every = s.opts.Poll
+		it.every = positive(s.opts.Poll, leastRetry)
 	} else {
 		it.every = min(it.every+it.every/2, s.opts.PollMax)
 	}
 	wait := max(it.every, time.Duration(len(*p))*leastPollGap)
 	wait = max(wait, fresh) + time.Duration(s.c.random(int64(wait/4)+1))
 	it.due = time.Now().Add(wait)
-	if s.opts.Poll > 0 {
-		heap.Push(p, it)
-	}
+	heap.Push(p, it)
 }
 
 // poll looks at what is due.
@@ -125,7 +131,7 @@ func (s *session) look(it *pollItem) {
 		method, kind = "prompts/list", PromptsChanged
 	}
 	digest := sha256.New()
-	pages := 0
+	seen := map[string]bool{} // cursors
 	fresh := maxTTL
 	var next func(cursor string)
 	done := func() {
@@ -150,7 +156,7 @@ func (s *session) look(it *pollItem) {
 			var page struct {
 				Tools, Prompts json.RawMessage
 				NextCursor     string
-				TTLMs          float64
+				TTLMs          lifetime
 			}
 			if fault := r.fault(); fault != nil {
 				fresh = 0
@@ -163,8 +169,9 @@ func (s *session) look(it *pollItem) {
 			}
 			digest.Write(page.Tools)
 			digest.Write(page.Prompts)
-			fresh = min(fresh, ttl(page.TTLMs))
-			if pages++; page.NextCursor != "" && pages < maxPages {
+			fresh = min(fresh, time.Duration(page.TTLMs))
+			if page.NextCursor != "" && !seen[page.NextCursor] && len(seen) < maxPages { // a circle is no reason to go round
+				seen[page.NextCursor] = true
 				next(page.NextCursor)
 				return
 			}

@@ -21,6 +21,7 @@ type queue struct {
 	shut   bool    // Live is not owed since the last Lost: hold back
 	notes  []note  // of the item of notifications
 	missed int     // how many notes were dropped before the first of them
+	empty  int     // how many in order and held were dropped
 }
 
 // itemKey is a kind that is owed once, or a URI.
@@ -34,6 +35,7 @@ type item struct {
 	key                     itemKey
 	removed, added, updated bool
 	resource                *Resource // of added
+	looks                   int       // of added: at the view before it was in there
 	lost, live              *Event
 }
 
@@ -109,24 +111,43 @@ func (q *queue) live(e Event) {
 	q.rouse()
 }
 
-// removed owes that a resource is listed no more, even if it was not told yet that it is: the consumer may have seen it in
-// the view. It is then not told as updated, unless it is followed for itself.
-func (q *queue) removed(uri string, explicit bool) {
+// removed owes that a resource is listed no more, unless it was not told yet that it is and nobody has looked at the view
+// meanwhile: looks says how often that was done until now. It is then not told as updated, unless it is followed for itself.
+func (q *queue) removed(uri string, explicit bool, looks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it := q.itemLocked(itemKey{Updated, uri})
-	it.removed = true
+	it.removed = it.removed || !it.added || it.looks != looks
 	it.added, it.resource = false, nil
 	it.updated = it.updated && explicit
+	if it.owesNothing() {
+		q.dropLocked(it)
+		return
+	}
 	q.rouse()
 }
 
-// added owes that a resource is listed; whoever is told that looks at it anyway.
-func (q *queue) added(r *Resource, explicit bool) {
+// owesNothing is about an item of a resource.
+func (it *item) owesNothing() bool { return !it.removed && !it.added && !it.updated }
+
+// dropLocked forgets an item of a resource. Its place goes when many do: names that come and go would fill the memory.
+func (q *queue) dropLocked(it *item) {
+	delete(q.items, it.key)
+	if q.empty++; q.empty <= 1000 || q.empty <= (len(q.order)+len(q.held))/2 {
+		return
+	}
+	q.empty = 0
+	gone := func(it *item) bool { return it.key.kind == Updated && it.owesNothing() && q.items[it.key] != it }
+	q.order, q.held = slices.DeleteFunc(q.order, gone), slices.DeleteFunc(q.held, gone)
+}
+
+// added owes that a resource is listed; whoever is told that looks at it anyway. looks says how often the view was looked at
+// before it was in there.
+func (q *queue) added(r *Resource, explicit bool, looks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it := q.itemLocked(itemKey{Updated, r.URI})
-	it.added, it.resource = true, r
+	it.added, it.resource, it.looks = true, r, looks
 	it.updated = it.updated && explicit
 	q.rouse()
 }
@@ -170,6 +191,9 @@ func (q *queue) forget(unwanted func(kind Kind, uri string) bool) {
 			it.added = it.added && !unwanted(Added, key.uri)
 		}
 		it.updated = it.updated && !unwanted(key.kind, key.uri)
+		if key.kind == Updated && it.owesNothing() {
+			q.dropLocked(it)
+		}
 	}
 }
 
@@ -206,7 +230,11 @@ func (q *queue) pull() (Event, bool) {
 			if q.order = q.order[1:]; len(q.order) == 0 {
 				q.order = nil // an array does not shrink by itself
 			}
-			delete(q.items, it.key)
+			if q.items[it.key] == it {
+				delete(q.items, it.key)
+			} else { // it was dropped, and another may have come
+				q.empty--
+			}
 		}
 		if ok {
 			if len(q.order) > 0 {

@@ -26,13 +26,16 @@ func TestASlowConsumerIsOwedASet(t *testing.T) {
 		want []string
 	}{
 		"updated twice":                    {func(q *queue) { q.updated("a", false); q.updated("b", false); q.updated("a", false) }, []string{"updated a", "updated b"}},
-		"added, then updated":              {func(q *queue) { q.added(r("a"), false); q.updated("a", false) }, []string{"added a"}},
-		"added, then updated for itself":   {func(q *queue) { q.added(r("a"), true); q.updated("a", true) }, []string{"added a", "updated a"}},
-		"added, then removed":              {func(q *queue) { q.added(r("a"), false); q.removed("a", false) }, []string{"removed a"}},
-		"removed, then added":              {func(q *queue) { q.removed("a", false); q.added(r("a"), false) }, []string{"removed a", "added a"}},
-		"removed, added, removed":          {func(q *queue) { q.removed("a", false); q.added(r("a"), false); q.removed("a", false) }, []string{"removed a"}},
-		"updated, then removed":            {func(q *queue) { q.updated("a", false); q.removed("a", false) }, []string{"removed a"}},
-		"updated for itself, then removed": {func(q *queue) { q.updated("a", true); q.removed("a", true) }, []string{"removed a", "updated a"}},
+		"added, then updated":              {func(q *queue) { q.added(r("a"), false, 0); q.updated("a", false) }, []string{"added a"}},
+		"added, then updated for itself":   {func(q *queue) { q.added(r("a"), true, 0); q.updated("a", true) }, []string{"added a", "updated a"}},
+		"added, then removed":              {func(q *queue) { q.added(r("a"), false, 0); q.removed("a", false, 0) }, nil},
+		"added, looked at, then removed":   {func(q *queue) { q.added(r("a"), false, 0); q.removed("a", false, 1) }, []string{"removed a"}},
+		"added, removed, then updated":     {func(q *queue) { q.added(r("a"), false, 0); q.removed("a", false, 0); q.updated("a", false) }, []string{"updated a"}},
+		"added, removed, then added":       {func(q *queue) { q.added(r("a"), false, 0); q.removed("a", false, 0); q.added(r("a"), false, 0) }, []string{"added a"}},
+		"removed, then added":              {func(q *queue) { q.removed("a", false, 0); q.added(r("a"), false, 0) }, []string{"removed a", "added a"}},
+		"removed, added, removed":          {func(q *queue) { q.removed("a", false, 0); q.added(r("a"), false, 0); q.removed("a", false, 0) }, []string{"removed a"}},
+		"updated, then removed":            {func(q *queue) { q.updated("a", false); q.removed("a", false, 0) }, []string{"removed a"}},
+		"updated for itself, then removed": {func(q *queue) { q.updated("a", true); q.removed("a", true, 0) }, []string{"removed a", "updated a"}},
 		"tools twice":                      {func(q *queue) { q.changed(ToolsChanged); q.changed(ToolsChanged) }, []string{"tools changed"}},
 		"lost, then live":                  {func(q *queue) { q.lost(lost); q.live(live) }, []string{"lost 0 0s", "live 0 0 0"}},
 		"live, then lost":                  {func(q *queue) { q.live(live); q.lost(lost) }, []string{"lost 0 0s"}},
@@ -68,7 +71,15 @@ func TestMemoryOfTheQueueIsBounded(t *testing.T) {
 		q.updated(fmt.Sprint(i%7), false)
 		q.notify("x", nil)
 		q.lost(Event{Kind: Lost})
+		passing := fmt.Sprint("passing ", i) // a name that comes and goes
+		q.added(&Resource{URI: passing}, false, 0)
+		q.removed(passing, false, 0)
 		q.live(Event{Kind: Live})
+		q.updated(passing, true)
+		q.forget(func(_ Kind, uri string) bool { return uri == passing })
+	}
+	if q.order = slices.DeleteFunc(q.order, func(it *item) bool { return q.items[it.key] != it }); q.empty > 2000 {
+		t.Errorf("%d items are empty", q.empty)
 	}
 	if len(q.items) > 9 || len(q.order) > 9 || len(q.notes) > 5 {
 		t.Errorf("%d items, %d in order, %d notes", len(q.items), len(q.order), len(q.notes))

@@ -25,11 +25,13 @@ type session struct {
 	out      *outbox
 	workers  sync.WaitGroup // what close waits for
 
-	calls   map[string]*call // that wait for their answer, by id
-	asked   map[*ask]bool    // of users, under way
-	heard   time.Time        // when anything last arrived
-	probing bool             // the server is asked whether it is there
-	eraDue  time.Time        // when server/discover has been unanswered for too long; zero: it does not matter
+	calls     map[string]*call // that wait for their answer, by id
+	asked     map[*ask]bool    // of users, under way
+	notBefore time.Time        // when the server wants to be asked again, if it said so
+	heard     time.Time        // when anything last arrived
+	probing   bool             // the server is asked whether it is there
+	owed      int              // answers to requests of the server, not sent yet
+	eraDue    time.Time        // when server/discover has been unanswered for too long; zero: it does not matter
 
 	loss     error // why run ends; nil while it does not
 	graceful bool
@@ -41,15 +43,16 @@ type session struct {
 	turn       int
 	flags      *listening // that carries the flags, nil if none is open or asked for
 	listens    map[string]*listening
-	unanswered int          // of listens and legacy subscriptions: neither acknowledged nor refused
-	refusals   int          // of listens in this session
-	renew      bool         // all listens are to be replaced
-	merged     bool         // they were, or are the first
-	least      int          // how many listens there were then
-	replacing  []*listening // that others replace once those are acknowledged
-	retired    []*listening // that others have replaced
-	retiring   bool         // whether some of them can be cancelled is being found out
-	unhonoured flagSet      // that the server does not announce
+	unanswered int             // of listens and legacy subscriptions: neither acknowledged nor refused
+	refusals   int             // of listens in this session
+	renew      bool            // all listens are to be replaced
+	merged     bool            // they were, or are the first
+	least      int             // how many listens there were then
+	replacing  []*listening    // that others replace once those are acknowledged
+	retired    []*listening    // that others have replaced
+	retiring   bool            // whether some of them can be cancelled is being found out
+	gone       map[string]bool // ids of listens that were cancelled
+	unhonoured flagSet         // that the server does not announce
 
 	followed  map[string]*follow
 	uncovered []*follow       // neither covered nor asked for
@@ -57,11 +60,14 @@ type session struct {
 	unsettled int             // of followed: what is known of them may not be true yet
 	stale     bool            // the list changed after the last walk began
 	walking   bool
-	walked    bool // the list is known in this session
-	walks     int  // how often it was begun
-	compare   bool // the next walk looks for changes of what is listed
+	walked    bool          // the list is known in this session
+	walks     int           // how often it was begun
+	walkedAt  [16]time.Time // when, the last times
+	walkRest  time.Time     // until when it is not begun again
+	compare   bool          // the next walk looks for changes of what is listed
 	dirty     []*follow
-	reading   int // of fetches
+	reading   int  // of fetches
+	forgave   bool // a resource that was not read did not end the session
 
 	polls   polls
 	recount bool                  // what is polled is not what Status says
@@ -77,9 +83,9 @@ type session struct {
 func newSession(c *Client) *session {
 	s := &session{
 		c: c, opts: &c.opts, log: c.opts.Log, overHTTP: c.target.URL != "",
-		arrivals: make(chan wire.Event), posts: make(chan func()), over: make(chan struct{}), out: newOutbox(),
+		arrivals: make(chan wire.Event), posts: make(chan func()), over: make(chan struct{}), out: newOutbox(c.opts.Timeout),
 		calls: map[string]*call{}, asked: map[*ask]bool{}, listens: map[string]*listening{}, followed: map[string]*follow{},
-		former: map[string]bool{}, warned: map[string]bool{}, merged: true,
+		former: map[string]bool{}, warned: map[string]bool{}, gone: map[string]bool{}, merged: true,
 		digests: map[flagSet][32]byte{}, looks: map[flagSet]*pollItem{},
 		heard: time.Now(),
 	}
@@ -89,7 +95,9 @@ func newSession(c *Client) *session {
 // run connects and follows until ctx ends (nil) or the connection is lost (why).
 func (s *session) run(ctx context.Context) error {
 	dialling, stop := context.WithTimeout(ctx, s.opts.Timeout)
-	conn, err := s.c.dial(dialling, s.c.target.wire(), s.receive)
+	target := s.c.target.wire()
+	target.Leave = s.opts.Close
+	conn, err := s.c.dial(dialling, target, s.receive)
 	stop()
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -180,8 +188,12 @@ func (s *session) close() {
 	}
 	s.c.setStatus(func(st *Status) { *st = Status{} })
 	if s.conn != nil {
-		ctx, stop := context.WithTimeout(context.Background(), s.opts.Close)
-		defer stop()
+		ctx := context.Background()
+		if s.overHTTP { // a command is ended by steps, of which the first may take as long
+			var stop context.CancelFunc
+			ctx, stop = context.WithTimeout(ctx, s.opts.Close)
+			defer stop()
+		}
 		if err := s.conn.Close(ctx); err != nil && s.loss == nil {
 			s.log.Warn("the server did not end in order", "err", err)
 		}

@@ -18,7 +18,7 @@ func (h *hearing) heardOf(now time.Time, keepalive bool) {
 
 // deadline is when expire has something to do next, if nothing else happens before.
 func (s *session) deadline() time.Time {
-	first := s.heard.Add(time.Hour)
+	first := time.Now().Add(time.Hour)
 	earlier := func(t time.Time) {
 		if t.Before(first) {
 			first = t
@@ -48,13 +48,18 @@ func (s *session) deadline() time.Time {
 			earlier(silent)
 		}
 	}
-	if !s.retiring {
+	if !s.retiring && !s.c.answersCancelled {
 		for _, l := range s.retired {
-			earlier(s.retireDue(l))
+			if due, ok := s.retireDue(l); ok {
+				earlier(due)
+			}
 		}
 	}
 	if len(s.polls) > 0 {
 		earlier(s.polls[0].due)
+	}
+	if due := s.walkDue(); s.stale && due.After(time.Now()) {
+		earlier(due)
 	}
 	return first
 }
@@ -78,6 +83,9 @@ func (s *session) expire(now time.Time) {
 	for id, c := range s.calls {
 		if !c.deadline.IsZero() && !c.deadline.After(now) {
 			s.answer(id, reply{err: fmt.Errorf("%w: no answer to %s in time", ErrStalled, c.method)})
+			if c.method != "initialize" { // which "MUST NOT" be (2025-11-25, basic/utilities/cancellation)
+				s.cancel(id)
+			}
 		}
 	}
 	if !s.eraDue.IsZero() && !s.eraDue.After(now) {

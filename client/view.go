@@ -13,6 +13,7 @@ type view struct {
 	listed   map[string]*Resource
 	contents map[string]*snapshot
 	hidden   map[string]bool // listed, and to be told as added once they are followed
+	looks    int             // how often the list was looked at
 }
 
 // snapshot is what one read of a resource gave. It does not change.
@@ -90,10 +91,19 @@ func (v *view) snapshot(uri string) *snapshot {
 	return v.contents[uri]
 }
 
-func (v *view) show(uri string) {
+// show has uri seen, and says how often the list was looked at before.
+func (v *view) show(uri string) (looks int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.hidden, uri)
+	return v.looks
+}
+
+// look notes that somebody has seen the list in another way.
+func (v *view) look() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.looks++
 }
 
 // isHidden is for the goroutine that hides.
@@ -102,6 +112,7 @@ func (v *view) isHidden(uri string) bool { return v.hidden[uri] }
 func (v *view) resources() []Resource {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.looks++
 	out := make([]Resource, 0, len(v.list))
 	for _, r := range v.list {
 		if !v.hidden[r.URI] {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -20,19 +19,23 @@ type walk struct {
 	until    time.Time // when the first of the pages is stale
 	cursor   string
 	cursors  map[string]bool // of this round, so that pages that lead in a circle are seen
+	bytes    int             // of the entries
 	restarts int
 	ask      *ask // that it is for, nil: the session itself
 	then     func(list []*Resource, until time.Time, err error)
 }
 
 const (
-	maxRestarts = 5         // of one walk
-	maxListed   = 1_000_000 // resources in one list
+	maxRestarts  = 5         // of one walk
+	maxListed    = 1_000_000 // resources in one list
+	maxListBytes = 1 << 30   // of their entries
+	maxEmpty     = 1000      // pages without a resource
 )
 
 var (
 	errCircle   = errors.New("the pages of the list lead in a circle")
-	errTooLong  = fmt.Errorf("the list has more than %d resources", maxListed)
+	errTooLong  = fmt.Errorf("the list has more than %d resources, or they take more than %d bytes", maxListed, maxListBytes)
+	errNoEnd    = errors.New("the pages of the list go on and on, and there is nothing on them")
 	errRestarts = errors.New("the server does not take its own cursors")
 )
 
@@ -42,7 +45,7 @@ func (s *session) walk(a *ask, then func([]*Resource, time.Time, error)) {
 }
 
 func (w *walk) begin() {
-	w.list, w.seen, w.cursor, w.cursors = nil, map[string]bool{}, "", map[string]bool{}
+	w.list, w.seen, w.cursor, w.cursors, w.bytes = nil, map[string]bool{}, "", map[string]bool{}, 0
 	w.until = time.Now().Add(maxTTL)
 	w.next()
 }
@@ -70,7 +73,7 @@ func (w *walk) took(r reply) {
 	var page struct {
 		Resources  []json.RawMessage
 		NextCursor string
-		TTLMs      float64
+		TTLMs      lifetime
 	}
 	err := r.err
 	if err == nil {
@@ -80,7 +83,7 @@ func (w *walk) took(r reply) {
 		w.then(nil, time.Time{}, err)
 		return
 	}
-	if until := time.Now().Add(ttl(page.TTLMs)); until.Before(w.until) {
+	if until := time.Now().Add(time.Duration(page.TTLMs)); until.Before(w.until) {
 		w.until = until
 	}
 	w.add(page.Resources)
@@ -89,8 +92,10 @@ func (w *walk) took(r reply) {
 		w.then(w.list, w.until, nil)
 	case w.cursors[page.NextCursor]:
 		w.then(nil, time.Time{}, errCircle)
-	case len(w.list) > maxListed:
+	case len(w.list) > maxListed, w.bytes > maxListBytes:
 		w.then(nil, time.Time{}, errTooLong)
+	case len(w.cursors) > len(w.list)+maxEmpty:
+		w.then(nil, time.Time{}, errNoEnd)
 	default:
 		w.cursor = page.NextCursor
 		w.cursors[w.cursor] = true
@@ -101,14 +106,18 @@ func (w *walk) took(r reply) {
 // add takes the entries of a page. A server without stable pages may give one twice when others come and go.
 func (w *walk) add(entries []json.RawMessage) {
 	for _, raw := range entries {
+		w.bytes += len(raw)
 		var e struct {
 			URI, Name, Title, Description, MIMEType string
 			Size                                    float64
 			Annotations                             struct{ LastModified string }
 		}
-		if err := json.Unmarshal(raw, &e); err != nil || e.URI == "" {
-			w.s.log.Warn("the server lists what is no resource", "err", err)
+		if err := json.Unmarshal(raw, &e); e.URI == "" { // another member that makes no sense is as if it were not there
+			w.s.warnOnce("the server lists what is no resource", "err", err)
 			continue
+		}
+		if !(e.Size > 0 && e.Size < 1<<63) {
+			e.Size = 0
 		}
 		if w.seen[e.URI] {
 			continue
@@ -119,27 +128,23 @@ func (w *walk) add(entries []json.RawMessage) {
 	}
 }
 
-// maxTTL bounds what a server may have its client believe for how long.
-const maxTTL = 24 * time.Hour
-
-// ttl is how long an answer is fresh: "if ttlMs is negative, clients SHOULD ignore it and treat it as 0".
-func ttl(ms float64) time.Duration {
-	if !(ms > 0) {
-		return 0
-	}
-	return time.Duration(math.Min(ms, float64(maxTTL/time.Millisecond)) * float64(time.Millisecond))
-}
-
 // walkList walks the list again if it is stale, once its changes are announced or known not to be, and nothing else is
 // under way. Before Live is told it is walked once: a list that changes all the time would put that off for ever.
 func (s *session) walkList() {
 	if !s.stale || s.walking || !s.want.List || !s.listensTo(list) || len(s.uncovered) > 0 || s.walked && s.announce {
 		return
 	}
+	began := time.Now()
+	if s.walkDue().After(began) {
+		return
+	}
 	s.stale, s.walking = false, true
+	s.walkedAt[s.walks%len(s.walkedAt)] = began
 	s.walks++
 	s.walk(nil, func(found []*Resource, until time.Time, err error) {
 		s.walking = false
+		now := time.Now()
+		s.walkRest = now.Add(min(now.Sub(began), walkPace))
 		var fault *jsonrpc.Error
 		if errors.As(err, &fault) && fault.Code == jsonrpc.MethodNotFound {
 			s.log.Warn("the server has no list of resources", "err", err)
@@ -152,6 +157,19 @@ func (s *session) walkList() {
 			s.learn(found, until)
 		}
 	})
+}
+
+// walkPace bounds the walks of a list that changes all the time: no more in that time than there is room for in
+// session.walkedAt, and after each a rest as long as it took, or as long as that.
+const walkPace = time.Second
+
+// walkDue is when the list may be walked again.
+func (s *session) walkDue() time.Time {
+	due := s.walkedAt[s.walks%len(s.walkedAt)].Add(walkPace)
+	if s.walkRest.After(due) {
+		return s.walkRest
+	}
+	return due
 }
 
 // listensTo reports whether it is known if the server announces what flag is for.
@@ -192,6 +210,22 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	if it := s.looks[list]; it != nil {
 		s.polls.again(it, changed, time.Until(until), s)
 	}
+	s.shed()
+}
+
+// maxUnlisted is how many resources that are listed no more are followed on, if those that are wanted are fewer.
+const maxUnlisted = 1000
+
+// shed has what is not wanted any more given up when it is most of what is followed. Names that came and went would be
+// followed for ever else.
+func (s *session) shed() {
+	unwanted := 0
+	for _, f := range s.followed {
+		if !f.wanted() {
+			unwanted++
+		}
+	}
+	s.renew = s.renew || unwanted > max(maxUnlisted, len(s.followed)/2)
 }
 
 // list takes a listed resource. It is told if it is new, or was when another session was lost before it was covered.
@@ -200,8 +234,7 @@ func (s *session) list(r *Resource) {
 	isNew := s.c.view.isHidden(r.URI)
 	if !s.want.Listed {
 		if isNew {
-			s.c.view.show(r.URI)
-			s.c.queue.added(r, f != nil && f.explicit)
+			s.c.queue.added(r, f != nil && f.explicit, s.c.view.show(r.URI))
 		}
 		return
 	}
@@ -218,8 +251,7 @@ func (s *session) list(r *Resource) {
 		return
 	}
 	if f.settled {
-		s.c.view.show(r.URI)
-		s.c.queue.added(r, f.explicit)
+		s.c.queue.added(r, f.explicit, s.c.view.show(r.URI))
 		return
 	}
 	f.fresh = true // told when it is settled
@@ -228,10 +260,11 @@ func (s *session) list(r *Resource) {
 // unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
 func (s *session) unlist(uri string) {
 	f := s.followed[uri]
-	if s.c.listKnown && !s.c.view.isHidden(uri) {
-		s.c.queue.removed(uri, f != nil && f.explicit)
+	hidden := s.c.view.isHidden(uri)
+	looks := s.c.view.show(uri)
+	if s.c.listKnown && !hidden {
+		s.c.queue.removed(uri, f != nil && f.explicit, looks)
 	}
-	s.c.view.show(uri)
 	if f == nil || !f.listed {
 		return
 	}

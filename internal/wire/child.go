@@ -12,7 +12,7 @@ import (
 // input stream to the child process; waiting for the server to exit; if the server does not exit within a reasonable time,
 // forcibly terminating the process" (basic/transports/stdio, "Shutdown").
 const (
-	leaveWithin = 5 * time.Second // after its input has ended, until SIGTERM
+	leaveWithin = 5 * time.Second // after its input has ended, until SIGTERM, unless a Target says another
 	heedWithin  = 2 * time.Second // after SIGTERM, until it is killed
 	drainWithin = time.Second     // after its exit, for what others hold of its output; also, after the end of its output, for its exit
 )
@@ -20,9 +20,10 @@ const (
 // child is a command that runs, in a process group of its own: a terminal's interrupt is for this process, which ends
 // the server in order, and what the command has started can be ended with it.
 type child struct {
-	cmd *exec.Cmd
-	in  *os.File // its standard input
-	out *os.File // its standard output
+	cmd   *exec.Cmd
+	in    *os.File      // its standard input
+	out   *os.File      // its standard output
+	leave time.Duration // until SIGTERM
 
 	exited chan struct{} // closed by wait
 	exit   error         // set before exited is closed
@@ -50,7 +51,7 @@ func startChild(t *Target) (*child, error) {
 		_ = out.Close()
 		return nil, fmt.Errorf("server does not start: %w", err)
 	}
-	return &child{cmd: cmd, in: in, out: out, exited: make(chan struct{})}, nil
+	return &child{cmd: cmd, in: in, out: out, leave: t.Leave, exited: make(chan struct{})}, nil
 }
 
 // wait reaps the child. It closes the output once read is closed, which says that all of it was read. Others that hold it
@@ -80,7 +81,7 @@ func (c *child) wait(read <-chan struct{}) {
 // end waits for the child to leave, whose input is closed already, and makes it when that takes too long, or at once when
 // hurry is closed.
 func (c *child) end(hurry <-chan struct{}) error {
-	late := time.NewTimer(leaveWithin)
+	late := time.NewTimer(c.leave)
 	defer late.Stop()
 	select {
 	case <-c.exited:

@@ -19,6 +19,9 @@ func Dial(ctx context.Context, t Target, receive func(Event)) (Conn, error) {
 	if t.MaxMessage == 0 {
 		t.MaxMessage = MaxMessage
 	}
+	if t.Leave == 0 {
+		t.Leave = leaveWithin
+	}
 	in := &inlet{receive: receive}
 	switch {
 	case len(t.Command) > 0 && t.URL != "":

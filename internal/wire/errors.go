@@ -1,9 +1,13 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -13,6 +17,8 @@ var (
 	ErrClosed = errors.New("the connection to the server is closed")
 	// ErrUnanswered reports a stream that ended before the answer to its request.
 	ErrUnanswered = errors.New("the server ended the stream before it answered")
+	// ErrNoStream reports an answer to Follow that is in order, and no stream.
+	ErrNoStream = errors.New("the server answered GET with something else than a stream")
 	// ErrForced reports a command that had to be ended by a signal.
 	ErrForced = errors.New("ended by force, since it did not leave when its input ended")
 )
@@ -21,6 +27,9 @@ var (
 type FrameError struct {
 	Raw    []byte // its beginning
 	Reason string
+	// TooLong says that it was above the limit, which is no fault of its form. ID is then its id, if that was seen.
+	TooLong bool
+	ID      json.RawMessage
 }
 
 func (e *FrameError) Error() string {
@@ -34,11 +43,32 @@ func frameError(raw []byte, format string, args ...any) *FrameError {
 	return &FrameError{Raw: []byte(jsonrpc.Clip(string(raw[:min(len(raw), 256)]))), Reason: fmt.Sprintf(format, args...)}
 }
 
+// tooLong is the error of what was above the limit, of which the beginning and the end are known.
+func tooLong(beginning, end []byte, limit int) *FrameError {
+	e := frameError(beginning, "it is longer than %d bytes", limit)
+	e.TooLong = true
+	for _, m := range [][][]byte{idFirst.FindSubmatch(beginning), idLast.FindSubmatch(end)} {
+		if m != nil {
+			e.ID = slices.Clone(m[1])
+			break
+		}
+	}
+	return e
+}
+
+// idFirst and idLast see the id of an answer where servers put it: before the result, or after it.
+var (
+	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*,`)
+	idLast  = regexp.MustCompile(`[\]}"]\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+)
+
 // StatusError is an answer over HTTP whose status says that it is not what was asked for, and whose body is no message.
 type StatusError struct {
 	Status    int
 	Body      string // its beginning
 	Challenge string // of WWW-Authenticate
+
+	RetryAfter time.Duration // as the server asks, 0: it does not
 }
 
 func (e *StatusError) Error() string {

@@ -3,13 +3,13 @@ package wire
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,7 +141,7 @@ func (x *exchange) whole(answer *http.Response) error {
 		return x.conn.plain(err)
 	}
 	if int64(len(text)) > limit {
-		return frameError(text, "it is longer than %d bytes", limit)
+		return tooLong(text, nil, x.conn.max)
 	}
 	events := take(text)
 	if isNotLetIn(answer.StatusCode) {
@@ -149,7 +149,7 @@ func (x *exchange) whole(answer *http.Response) error {
 	}
 	for _, e := range events {
 		if e.Message == nil && answer.StatusCode/100 != 2 {
-			return &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate")}
+			return &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
 		}
 		if e.Message == nil {
 			return e.Err
@@ -167,7 +167,7 @@ func isNotLetIn(status int) bool {
 
 // notLetIn says why, in the words of the message if the body is one.
 func notLetIn(answer *http.Response, text []byte, m *Message) error {
-	refused := &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate")}
+	refused := &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
 	if m != nil && m.Error != nil {
 		refused.Body = clip([]byte(m.Error.Message))
 	}
@@ -188,7 +188,7 @@ func (x *exchange) stream(answer *http.Response) error {
 			x.give(Event{Status: answer.StatusCode})
 			continue
 		case s.long:
-			x.give(Event{Status: answer.StatusCode, Err: frameError(s.data, "it is longer than %d bytes", x.conn.max)})
+			x.give(Event{Status: answer.StatusCode, Err: tooLong(s.data, nil, x.conn.max)})
 			continue
 		}
 		for _, e := range take(s.data) {
@@ -199,7 +199,7 @@ func (x *exchange) stream(answer *http.Response) error {
 
 // took hands over one event of an answer.
 func (x *exchange) took(e Event, answer *http.Response) {
-	e.Status = answer.StatusCode
+	e.Status, e.RetryAfter = answer.StatusCode, retryAfter(answer)
 	if m := e.Message; m != nil && m.Method == "" && x.id != nil {
 		if !x.answered {
 			x.late = time.AfterFunc(endAfterAnswer, x.cancel)
@@ -273,11 +273,23 @@ func (c *httpConn) accepted(r *http.Request) (*http.Response, error) {
 	if answer.StatusCode/100 != 2 {
 		return nil, statusError(answer)
 	}
-	return nil, errors.New("the server answered GET with something else than a stream")
+	return nil, ErrNoStream
+}
+
+// retryAfter is when the server is to be asked again: "either an HTTP-date or a number of seconds" (RFC 9110, section 10.2.3).
+func retryAfter(answer *http.Response) time.Duration {
+	text := answer.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
 }
 
 func statusError(answer *http.Response) error {
-	return &StatusError{Status: answer.StatusCode, Body: clip(beginning(answer.Body)), Challenge: answer.Header.Get("WWW-Authenticate")}
+	return &StatusError{Status: answer.StatusCode, Body: clip(beginning(answer.Body)), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
 }
 
 // beginning is what an error shows of a body.

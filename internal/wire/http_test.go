@@ -421,3 +421,28 @@ func TestStreamThatGoesOnAfterItsAnswerIsCut(t *testing.T) {
 		t.Error(e.Err)
 	}
 }
+
+func TestHTTPTellsWhenToAskAgain(t *testing.T) {
+	for header, want := range map[string]time.Duration{"": 0, "120": 2 * time.Minute, "soon": 0, "-1": 0, "Wed, 21 Oct 2015 07:28:00 GMT": 0} {
+		for _, body := range []string{"", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"busy"}}`} {
+			_, c, s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", header)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				_, _ = io.WriteString(w, body)
+			})
+			send(t, c, request("1", "server/discover", `{`+modernMeta+`}`))
+			s.wait(t, endOf("1"))
+			var got time.Duration
+			for _, e := range s.all() {
+				got = max(got, e.RetryAfter)
+				if refused := (*StatusError)(nil); errors.As(e.Err, &refused) {
+					got = refused.RetryAfter
+				}
+			}
+			if got != want {
+				t.Errorf("%q %.10q: %v, want %v", header, body, got, want)
+			}
+		}
+	}
+}

@@ -4,15 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"slices"
 )
 
 // lineReader reads lines up to a length and passes over what is longer, in bounded memory.
 type lineReader struct {
 	in     *bufio.Reader
 	max    int
-	cr     bool // a carriage return ends a line too, alone or before a line feed
-	skipLF bool // a line feed that comes now belongs to the end of the line before
+	cr     bool   // a carriage return ends a line too, alone or before a line feed
+	skipLF bool   // a line feed that comes now belongs to the end of the line before
+	tail   []byte // the end of the line, if it was above the limit
 }
+
+// tailBytes is how much is kept of the end of what is too long.
+const tailBytes = 128
 
 func newLineReader(in io.Reader, max int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), max: max}
@@ -41,7 +46,12 @@ func (l *lineReader) next() (line []byte, long bool, err error) {
 		}
 		room := l.max - len(line)
 		if len(part) > room {
+			if !long {
+				l.tail = slices.Clone(line[max(0, len(line)-tailBytes):])
+			}
 			long = true
+			l.tail = append(l.tail, part...)
+			l.tail = l.tail[max(0, len(l.tail)-tailBytes):]
 			part = part[:room]
 		}
 		line = append(line, part...)

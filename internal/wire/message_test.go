@@ -41,3 +41,29 @@ func TestMessagesAreJudgedByTheirEnvelope(t *testing.T) {
 		}
 	}
 }
+
+// Whose answer is too long is seen wherever the server puts the id.
+func TestTheIDOfWhatIsTooLongIsSeen(t *testing.T) {
+	big := `"result":{"contents":[{"text":"` + strings.Repeat(`\"id\":9,`, 100_000) + `"}]}`
+	for text, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":17,` + big + `}`:                 "17",
+		`{"id":17,` + big + `,"jsonrpc":"2.0"}`:                 "17",
+		`{` + big + `,"jsonrpc":"2.0","id":17}`:                 "17",
+		`{"jsonrpc":"2.0",` + big + `,"id": 17 }`:               "17",
+		`{"jsonrpc":"2.0","method":"m","params":{` + big + `}}`: "",
+	} {
+		for _, limit := range []int{300, len(text) - 1} {
+			lines := newLineReader(strings.NewReader(text+"\nnext\n"), limit)
+			line, long, err := lines.next()
+			if err != nil || !long {
+				t.Fatal(long, err)
+			}
+			if got := tooLong(line, lines.tail, limit); string(got.ID) != want || !got.TooLong {
+				t.Errorf("%.40s: the id is %q, want %q", text, got.ID, want)
+			}
+			if line, long, err = lines.next(); string(line) != "next" || long || err != nil {
+				t.Errorf("then %q, %v, %v", line, long, err)
+			}
+		}
+	}
+}

@@ -69,7 +69,11 @@ func (p *pipe) reader() {
 	lines := newLineReader(p.child.out, p.max)
 	for {
 		text, long, err := lines.next()
-		p.took(text, long)
+		if long {
+			p.inlet.give(Event{Err: tooLong(text, lines.tail, p.max)}, nil)
+		} else {
+			p.took(text)
+		}
 		if err != nil {
 			close(p.read)
 			p.inlet.give(Event{End: true, Err: p.why(err)}, nil)
@@ -78,11 +82,7 @@ func (p *pipe) reader() {
 	}
 }
 
-func (p *pipe) took(text []byte, long bool) {
-	if long {
-		p.inlet.give(Event{Err: frameError(text, "it is longer than %d bytes", p.max)}, nil)
-		return
-	}
+func (p *pipe) took(text []byte) {
 	if isBlank(text) {
 		return
 	}

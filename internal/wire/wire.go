@@ -17,6 +17,9 @@ type Target struct {
 	Dir     string    // in which the command starts, empty: that of this process
 	Stderr  io.Writer // takes what the command says on standard error, nil: nobody does
 
+	// Leave is how long a command may take to leave once its input has ended, before SIGTERM tells it to; 0: 5 s.
+	Leave time.Duration
+
 	// MaxMessage is the length in bytes above which a message is not taken, 0: [MaxMessage].
 	MaxMessage int
 
@@ -47,6 +50,8 @@ type Event struct {
 	End bool
 	// Status is that of the answer over HTTP, 0 on a pipe and while there is none.
 	Status int
+	// RetryAfter is when the server asks to be asked again, of a message over HTTP; 0: it does not. See StatusError.
+	RetryAfter time.Duration
 	// Err says why it ended, nil: in order. That is for a command that it left with status 0, and over HTTP that the answer
 	// came; else it is a [*StatusError], [ErrUnanswered] or what the network says. Without End it is a [*FrameError].
 	Err error

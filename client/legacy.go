@@ -138,6 +138,7 @@ func (s *session) coverLegacy() {
 	}
 	s.unsubscribe()
 	s.honour(s.wantedFlags(), s.legacy.announces)
+	s.honourExtensions(s.want.Extensions, nil)
 	var later []*follow
 	for len(s.uncovered) > 0 && s.unanswered < maxSubscribing {
 		f := s.uncovered[0]
@@ -147,6 +148,7 @@ func (s *session) coverLegacy() {
 		case s.legacy.leaving[f.uri]:
 			later = append(later, f)
 		case !s.legacy.subscribe:
+			s.warnOnce(unannounced)
 			s.pollResource(f)
 		default:
 			s.subscribe(f)
@@ -165,6 +167,7 @@ func (s *session) subscribe(f *follow) {
 		case r.err == nil:
 			s.covered(f)
 		case r.fault() != nil:
+			s.warnOnce(unannounced, "uri", f.uri, "err", r.err)
 			s.pollResource(f)
 		default:
 			s.lose(fmt.Errorf("resources/subscribe: %w", r.err))

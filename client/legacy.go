@@ -47,8 +47,12 @@ func (s *session) initialize(version string, cause error) {
 func (s *session) initialized(r reply) {
 	if r.err != nil {
 		why := fmt.Errorf("initialize: %w", r.err)
-		if s.legacy.cause != nil {
-			why = fmt.Errorf("%w (before that, server/discover: %v)", why, s.legacy.cause)
+		switch cause := s.legacy.cause; {
+		case cause == nil:
+		case cause.Error() == r.err.Error():
+			why = fmt.Errorf("server/discover, and then initialize: %w", r.err)
+		default:
+			why = fmt.Errorf("%w (before that, server/discover: %v)", why, cause)
 		}
 		if s.discovering() {
 			s.legacy.failed = why

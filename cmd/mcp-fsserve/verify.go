@@ -17,7 +17,6 @@ import (
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/verify"
-	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 // verifying are the flags of verify.
@@ -120,20 +119,6 @@ func (p *program) verify(ctx context.Context, t *target, form verifying) error {
 func withoutOp(err error) error {
 	if named := (*os.PathError)(nil); errors.As(err, &named) {
 		return fmt.Errorf("%s: %w", named.Path, named.Err)
-	}
-	return err
-}
-
-// explainTarget says what a user can do about a server that cannot be talked to.
-func explainTarget(t *target, err error) error {
-	refused := (*wire.StatusError)(nil)
-	switch {
-	case errors.Is(err, verify.ErrNotModern):
-		return withHint("subscriptions/listen came with that revision", "%w", err)
-	case errors.As(err, &refused) && refused.Status == 401:
-		return withHint("show it a token: --token-file FILE", "%w", err)
-	case t.url == "":
-		return withHint("what it said on standard error stands above", "%w", err)
 	}
 	return err
 }

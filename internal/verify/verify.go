@@ -123,7 +123,11 @@ func (p *probe) unanswered(l *link) error {
 			return refused
 		}
 	}
-	if why := p.view.why(p.view.requests[0]); why != "" {
+	first := p.view.requests[0]
+	switch why := p.view.why(first); {
+	case why != "" && first.end >= 0 && p.rec.Entries[first.end].Err != nil:
+		return fmt.Errorf("the server does not answer: %w", p.rec.Entries[first.end].Err)
+	case why != "":
 		return fmt.Errorf("the server does not answer: %s", why)
 	}
 	return fmt.Errorf("the server has not answered server/discover within %v", p.rec.Patience)

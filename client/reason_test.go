@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -11,7 +12,9 @@ import (
 
 func (l *lab) lostBy(want string) {
 	l.t.Helper()
-	if e, err := l.c.Next(l.t.Context()); err != nil || e.Kind != Lost || e.Err.Error() != want {
+	ctx, stop := context.WithTimeout(l.t.Context(), time.Minute)
+	defer stop()
+	if e, err := l.c.Next(ctx); err != nil || e.Kind != Lost || e.Err.Error() != want {
 		l.t.Errorf("told %s: %v, %v; want %s", inWords(e), e.Err, err, want)
 	}
 }

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -16,7 +18,9 @@ const (
 // unhonoured takes Live off the queue and compares what it says with want, as what Status says.
 func (l *lab) unhonoured(want ...string) {
 	l.t.Helper()
-	e, err := l.c.Next(l.t.Context())
+	ctx, stop := context.WithTimeout(l.t.Context(), time.Minute)
+	defer stop()
+	e, err := l.c.Next(ctx)
 	if err != nil || e.Kind != Live || !slices.Equal(e.Unhonoured, want) {
 		l.t.Errorf("told %s, unhonoured %q, %v; want %q\nsaid %s", inWords(e), e.Unhonoured, err, want, l.said)
 	}

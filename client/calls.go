@@ -48,6 +48,7 @@ func (s *session) call(method string, params map[string]any, within time.Duratio
 	message := encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(c.id), "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
 		if err := s.conn.Send(ctx, message); err != nil {
+			s.awaitEnd(err)
 			s.post(func() { s.answer(c.id, reply{err: s.late(ctx, err)}) })
 		}
 	})
@@ -59,9 +60,28 @@ func (s *session) notify(method string, params map[string]any) {
 	message := encode(map[string]any{"jsonrpc": "2.0", "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
 		if err := s.conn.Send(ctx, message); err != nil {
+			s.awaitEnd(err)
 			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, s.late(ctx, err))) })
 		}
 	})
+}
+
+// endWithin is how long a command that takes nothing any more may take to leave, and its output to end, before it counts as
+// lost for that alone.
+const endWithin = 5 * time.Second
+
+// awaitEnd waits for the end of a command that takes nothing any more: how it has left says more than that nothing could be
+// sent, and may be known only a moment later.
+func (s *session) awaitEnd(err error) {
+	if s.overHTTP || !errors.Is(err, wire.ErrClosed) {
+		return
+	}
+	late := time.NewTimer(endWithin)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-s.over:
+	}
 }
 
 // late says of what could not be sent that the server did not take it in time, if that is why.

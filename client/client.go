@@ -49,6 +49,9 @@ type Status struct {
 	Polled   []string // followed URIs whose changes the server does not announce, sorted
 	// PolledLists names the lists whose changes are wanted and not announced: "resources", "tools", "prompts".
 	PolledLists []string
+	// Unhonoured names the members of a filter that are wanted and that the server does not honour, sorted: extensions, and
+	// lists, as in "toolsListChanged". Of URIs Polled tells.
+	Unhonoured []string
 }
 
 // New makes a client that follows want at t. It neither connects nor checks anything: Run does.
@@ -208,7 +211,7 @@ func (c *Client) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.status
-	s.Polled, s.PolledLists = slices.Clone(s.Polled), slices.Clone(s.PolledLists)
+	s.Polled, s.PolledLists, s.Unhonoured = slices.Clone(s.Polled), slices.Clone(s.PolledLists), slices.Clone(s.Unhonoured)
 	return s
 }
 

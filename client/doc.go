@@ -54,7 +54,8 @@
 // Grace on one listen alone. A listen that is never quiet is cancelled in the end, and each filter has at most some waiting
 // before it; what it named is then told as changed. What arrives on a listen that was given up is discarded, but for an
 // answer: a server that answers a cancelled listen may have ended others with it, so that all is looked at after another
-// connection, and no listen is cancelled from then on. A filter that the server refuses is asked for in halves.
+// connection, and no listen is cancelled from then on. A filter that the server refuses is asked for in parts, so
+// that what is refused keeps nothing else from being announced; [Status] names it.
 //
 // # Ends
 //

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -35,6 +37,7 @@ func (s *session) ended(l *listening, r reply) {
 func (s *session) unheeded(l *listening) {
 	s.unanswered--
 	s.honour(l.flags, 0)
+	s.honourExtensions(l.ext, nil)
 	s.honourResources(l, nil)
 	if l.flags&list != 0 {
 		s.hintList() // nobody announced what changed before
@@ -46,27 +49,19 @@ func (s *session) unheeded(l *listening) {
 const maxRefusals = 64
 
 // refused goes on after an error in place of an acknowledgement. Something in the filter may be more than the server takes:
-// it is asked for in halves. A server that is only busy is asked again after another connection.
+// it is asked for in parts. A server that is only busy is asked again after another connection.
 func (s *session) refused(l *listening, fault *jsonrpc.Error) {
 	s.refusals++
-	single := len(l.follows) == 0 || len(l.follows) == 1 && l.flags == 0
+	parts := l.parts()
 	switch {
-	case fault.Code == jsonrpc.MethodNotFound || fault.Code == jsonrpc.InvalidParams && (single || s.refusals > maxRefusals):
-		s.log.Warn("the server does not listen", "err", fault)
+	case fault.Code == jsonrpc.MethodNotFound || fault.Code == jsonrpc.InvalidParams && (len(parts) == 0 || s.refusals > maxRefusals):
+		s.log.Warn("the server has refused a listen", "err", fault)
+		s.shun(l.ext)
 		s.unheeded(l)
 	case fault.Code == jsonrpc.InvalidParams:
 		s.unanswered--
-		half := len(l.follows) / 2
-		if l.flags != 0 {
-			half = 0
-		}
-		parts := []*listening{{flags: l.flags, follows: l.follows[:half:half]}, {follows: l.follows[half:]}}
 		for _, part := range parts {
-			part.follows = slices.DeleteFunc(slices.Clone(part.follows), func(f *follow) bool { return f.by != l })
-			if part.flags == 0 && len(part.follows) == 0 {
-				continue
-			}
-			if part.flags != 0 {
+			if s.flags == l && part.flags != 0 { // the first of them: that of the lists, if there is one
 				s.flags = part
 			}
 			s.open(part)
@@ -74,4 +69,27 @@ func (s *session) refused(l *listening, fault *jsonrpc.Error) {
 	default:
 		s.lose(fmt.Errorf("listen: %w", fault))
 	}
+}
+
+// parts are what together asks for the same as l: lists, extensions and URIs apart, and then each of the last two in halves.
+// There are none of what cannot be parted.
+func (l *listening) parts() []*listening {
+	follows := slices.DeleteFunc(slices.Clone(l.follows), func(f *follow) bool { return f.by != l }) // another took over
+	lists := l.flags &^ extensions
+	switch {
+	case l.flags != 0 && len(follows) > 0:
+		return []*listening{{flags: l.flags, ext: l.ext}, {follows: follows}}
+	case lists != 0 && len(l.ext) > 0:
+		return []*listening{{flags: lists}, {flags: extensions, ext: l.ext}}
+	case len(l.ext) > 1:
+		halves := []*listening{{flags: extensions, ext: map[string]json.RawMessage{}}, {flags: extensions, ext: map[string]json.RawMessage{}}}
+		for i, name := range slices.Sorted(maps.Keys(l.ext)) {
+			halves[2*i/len(l.ext)].ext[name] = l.ext[name]
+		}
+		return halves
+	case len(follows) > 1:
+		half := len(follows) / 2
+		return []*listening{{follows: follows[:half:half]}, {follows: follows[half:]}}
+	}
+	return nil
 }

@@ -58,6 +58,8 @@ type Event struct {
 	Polled   int // of Live: how many of those the server does not announce changes of, so that they are polled
 	Sets     int // of Live: how many calls of [Client.Set] are in force, for who calls it while another goroutine calls Next
 
+	Unhonoured []string // of Live: extensions and lists that the server does not honour, as in [Status]
+
 	Err      error         // of Lost: why; of Updated with [Want.Read]: why there are no contents, such as an [*Error]
 	Graceful bool          // of Lost: the server has ended a listen in order, or has left in order
 	Attempts int           // of Lost: how many connections in a row have failed or were lost before they were live for long

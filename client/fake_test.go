@@ -62,6 +62,7 @@ type fakeConn struct {
 	stalled bool               // says nothing and answers nothing
 	held    []wire.Event       // what it would have said
 	ended   bool
+	deaf    bool // takes nothing any more
 }
 
 type filter struct {
@@ -206,7 +207,7 @@ func (c *fakeConn) Send(ctx context.Context, message []byte) error {
 	f := c.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c.ended {
+	if c.ended || c.deaf {
 		return wire.ErrClosed
 	}
 	if f.lag != nil {

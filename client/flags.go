@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // flagSet is a set of what a filter asks for by flags.
@@ -16,7 +17,7 @@ const (
 	extensions // all of them
 )
 
-// lists are the flags with a member of their own in a filter, and what a Status calls them.
+// lists are the flags with a member of their own in a filter, by which Unhonoured names them, and what PolledLists does.
 var lists = []struct {
 	flag         flagSet
 	member, name string
@@ -41,25 +42,31 @@ func sameExtensions(a, b map[string]json.RawMessage) bool {
 
 func (s *session) wantedFlags() flagSet { return flagsOf(s.want) }
 
-// flagsIn are those of asked that are honoured.
-func flagsIn(honoured map[string]json.RawMessage, asked flagSet, ext map[string]json.RawMessage) (flags flagSet) {
+// askedFlags are those of wantedFlags that are asked for, with the extensions: all that the server has not refused.
+func (s *session) askedFlags() (flags flagSet, ext map[string]json.RawMessage) {
+	flags, ext = s.wantedFlags(), map[string]json.RawMessage{}
+	for name, value := range s.want.Extensions {
+		if !s.unmet[name] {
+			ext[name] = value
+		}
+	}
+	if len(ext) == 0 {
+		flags &^= extensions
+	}
+	return flags, ext
+}
+
+// flagsIn are those lists of asked that are honoured.
+func flagsIn(honoured map[string]json.RawMessage, asked flagSet) (flags flagSet) {
 	for _, of := range lists {
 		if string(honoured[of.member]) == "true" {
 			flags |= of.flag
 		}
 	}
-	if asked&extensions != 0 {
-		flags |= extensions
-		for name := range ext {
-			if _, ok := honoured[name]; !ok {
-				flags &^= extensions
-			}
-		}
-	}
 	return flags & asked
 }
 
-// honour notes which of the flags asked for the server announces.
+// honour notes which of the lists asked for the server announces.
 func (s *session) honour(asked, honoured flagSet) {
 	for _, of := range lists {
 		switch {
@@ -73,11 +80,55 @@ func (s *session) honour(asked, honoured flagSet) {
 			s.recount = true
 		}
 	}
-	if asked&extensions != 0 && honoured&extensions == 0 && s.unhonoured&extensions == 0 {
-		s.unhonoured |= extensions
-		s.log.Warn("the server does not honour all extensions of the filter")
+}
+
+// honourExtensions notes which of the extensions asked for the server honours, whatever it makes of their values.
+func (s *session) honourExtensions(asked, honoured map[string]json.RawMessage) (some bool) {
+	var unmet []string
+	for name, value := range asked {
+		_, ok := honoured[name]
+		some = some || ok
+		_, known := s.unmet[name]
+		switch {
+		case !bytes.Equal(value, s.want.Extensions[name]): // it is asked for anew
+		case ok && known:
+			delete(s.unmet, name)
+			s.recount = true
+		case !ok && !known:
+			unmet = append(unmet, name)
+			s.unmet[name] = false
+			s.recount = true
+		}
 	}
-	if honoured&extensions != 0 {
-		s.unhonoured &^= extensions
+	if len(unmet) > 0 {
+		slices.Sort(unmet)
+		s.log.Warn("the server does not honour extensions", "names", unmet)
 	}
+	return some
+}
+
+// shun notes extensions that the server refuses.
+func (s *session) shun(refused map[string]json.RawMessage) {
+	s.honourExtensions(refused, nil)
+	for name, value := range refused {
+		if bytes.Equal(value, s.want.Extensions[name]) {
+			s.unmet[name] = true
+		}
+	}
+}
+
+// unhonouredNames are the members of a filter that are wanted and not honoured, but for the URIs.
+func (s *session) unhonouredNames() (names []string) {
+	for _, of := range lists {
+		if s.unhonoured&of.flag != 0 {
+			names = append(names, of.member)
+		}
+	}
+	for name := range s.unmet {
+		if _, wanted := s.want.Extensions[name]; wanted {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

@@ -1,5 +1,7 @@
 package client
 
+import "bytes"
+
 // follow is one resource that is followed, or that was and is still covered by a listen.
 type follow struct {
 	uri      string
@@ -246,6 +248,12 @@ func (s *session) rewantFlags(before Want) {
 	had, has := flagsOf(before), flagsOf(s.want)
 	if had != has || !sameExtensions(before.Extensions, s.want.Extensions) {
 		s.renew = true
+	}
+	for name := range s.unmet {
+		if !bytes.Equal(before.Extensions[name], s.want.Extensions[name]) {
+			delete(s.unmet, name) // with another value the server may take it
+			s.recount = true
+		}
 	}
 	for flag, it := range s.looks {
 		if has&flag == 0 {

@@ -47,8 +47,12 @@ func (s *session) initialize(version string, cause error) {
 func (s *session) initialized(r reply) {
 	if r.err != nil {
 		why := fmt.Errorf("initialize: %w", r.err)
-		if s.legacy.cause != nil {
-			why = fmt.Errorf("%w (before that, server/discover: %v)", why, s.legacy.cause)
+		switch cause := s.legacy.cause; {
+		case cause == nil:
+		case cause.Error() == r.err.Error():
+			why = fmt.Errorf("server/discover, and then initialize: %w", r.err)
+		default:
+			why = fmt.Errorf("%w (before that, server/discover: %v)", why, cause)
 		}
 		if s.discovering() {
 			s.legacy.failed = why
@@ -138,6 +142,7 @@ func (s *session) coverLegacy() {
 	}
 	s.unsubscribe()
 	s.honour(s.wantedFlags(), s.legacy.announces)
+	s.honourExtensions(s.want.Extensions, nil)
 	var later []*follow
 	for len(s.uncovered) > 0 && s.unanswered < maxSubscribing {
 		f := s.uncovered[0]
@@ -147,6 +152,7 @@ func (s *session) coverLegacy() {
 		case s.legacy.leaving[f.uri]:
 			later = append(later, f)
 		case !s.legacy.subscribe:
+			s.warnOnce(unannounced)
 			s.pollResource(f)
 		default:
 			s.subscribe(f)
@@ -165,6 +171,7 @@ func (s *session) subscribe(f *follow) {
 		case r.err == nil:
 			s.covered(f)
 		case r.fault() != nil:
+			s.warnOnce(unannounced, "uri", f.uri, "err", r.err)
 			s.pollResource(f)
 		default:
 			s.lose(fmt.Errorf("resources/subscribe: %w", r.err))

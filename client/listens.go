@@ -10,6 +10,7 @@ type listening struct {
 	hearing
 	id      string
 	flags   flagSet
+	ext     map[string]json.RawMessage // the extensions that it asks for
 	follows []*follow
 	acked   bool
 	empty   bool // nothing of it is honoured: it may complete by itself
@@ -35,16 +36,16 @@ func (s *session) cover() {
 	if s.renew || open > max(needed, s.least)+s.opts.Spare {
 		s.replace()
 	}
-	flags := s.wantedFlags()
-	if s.flags != nil || flags == 0 {
-		flags = 0
+	flags, ext := s.askedFlags()
+	if s.flags != nil {
+		flags, ext = 0, nil
 	}
 	for flags != 0 || len(s.uncovered) > 0 {
-		l := &listening{flags: flags, follows: s.takeUncovered()}
+		l := &listening{flags: flags, ext: ext, follows: s.takeUncovered()}
 		if flags != 0 {
 			s.flags = l
 		}
-		flags = 0
+		flags, ext = 0, nil
 		s.open(l)
 	}
 	s.replaced()
@@ -83,10 +84,8 @@ func encodedLen(text string) int {
 // open sends a listen.
 func (s *session) open(l *listening) {
 	filter := map[string]any{}
-	if l.flags&extensions != 0 {
-		for name, value := range s.want.Extensions {
-			filter[name] = value
-		}
+	for name, value := range l.ext {
+		filter[name] = value
 	}
 	for _, of := range lists {
 		if l.flags&of.flag != 0 {
@@ -129,8 +128,9 @@ func (s *session) acknowledged(l *listening, notifications json.RawMessage) {
 	if c := s.calls[l.id]; c != nil {
 		c.deadline = time.Time{} // it is answered at its end
 	}
-	flags, uris := flagsIn(honoured, l.flags, s.want.Extensions), urisIn(honoured)
-	l.empty = flags == 0 && len(uris) == 0
+	flags, uris := flagsIn(honoured, l.flags), urisIn(honoured)
+	some := s.honourExtensions(l.ext, honoured)
+	l.empty = flags == 0 && len(uris) == 0 && !some
 	s.honour(l.flags, flags)
 	s.honourResources(l, uris)
 	if l.flags&list != 0 {
@@ -164,6 +164,8 @@ func (s *session) honourResources(l *listening, uris map[string]bool) {
 		}
 	}
 	if left > 0 {
-		s.log.Warn("the server does not announce changes of some resources: they are looked at every so often", "count", left)
+		s.log.Warn(unannounced, "count", left)
 	}
 }
+
+const unannounced = "the server does not announce changes of some resources: they are looked at every so often"

@@ -7,7 +7,7 @@ func (s *session) tellLive() {
 	if !s.announce || !s.settledAll() {
 		return
 	}
-	e := Event{Kind: Live, Sets: s.turn}
+	e := Event{Kind: Live, Sets: s.turn, Unhonoured: s.unhonouredNames()}
 	if s.want.List {
 		e.Listed = len(s.c.view.listed) // only this goroutine changes it
 	}
@@ -47,7 +47,8 @@ func (s *session) settledAll() bool {
 			return false
 		}
 	}
-	return s.wantedFlags() == 0 || s.legacy != nil || s.flags != nil
+	flags, _ := s.askedFlags()
+	return flags == 0 || s.legacy != nil || s.flags != nil
 }
 
 // suspectOthers: the lists of tools and prompts may have changed while there was no connection.

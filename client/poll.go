@@ -202,5 +202,6 @@ func (s *session) countPolled() {
 			names = append(names, of.name)
 		}
 	}
-	s.c.setStatus(func(st *Status) { st.Polled, st.PolledLists = uris, names })
+	unhonoured := s.unhonouredNames()
+	s.c.setStatus(func(st *Status) { st.Polled, st.PolledLists, st.Unhonoured = uris, names, unhonoured })
 }

@@ -52,7 +52,8 @@ type session struct {
 	retired    []*listening    // that others have replaced
 	retiring   bool            // whether some of them can be cancelled is being found out
 	gone       map[string]bool // ids of listens that were cancelled
-	unhonoured flagSet         // that the server does not announce
+	unhonoured flagSet         // lists that the server does not announce
+	unmet      map[string]bool // extensions that it does not honour; true: it refuses them, so that they are not asked for again
 
 	followed  map[string]*follow
 	uncovered []*follow       // neither covered nor asked for
@@ -85,7 +86,7 @@ func newSession(c *Client) *session {
 		c: c, opts: &c.opts, log: c.opts.Log, overHTTP: c.target.URL != "",
 		arrivals: make(chan wire.Event), posts: make(chan func()), over: make(chan struct{}), out: newOutbox(c.opts.Timeout),
 		calls: map[string]*call{}, asked: map[*ask]bool{}, listens: map[string]*listening{}, followed: map[string]*follow{},
-		former: map[string]bool{}, warned: map[string]bool{}, gone: map[string]bool{}, merged: true,
+		former: map[string]bool{}, unmet: map[string]bool{}, warned: map[string]bool{}, gone: map[string]bool{}, merged: true,
 		digests: map[flagSet][32]byte{}, looks: map[flagSet]*pollItem{},
 		heard: time.Now(),
 	}

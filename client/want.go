@@ -18,7 +18,9 @@ type Want struct {
 	Read    bool     // keep the contents of each followed resource: [Client.Contents], [Event.Contents]
 
 	// Extensions are further members of the filter of a listen, for a server that knows them: [Notification]. A name that
-	// the specification knows is refused.
+	// the specification knows is refused. What a server does not honour, or refuses, which keeps nothing else from being
+	// followed, is in Unhonoured of the [Live] event and of [Status]. What was refused is asked for again with another value, or
+	// on another connection. Servers of earlier revisions honour none.
 	Extensions map[string]json.RawMessage
 }
 

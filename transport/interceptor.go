@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"log/slog"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
@@ -13,7 +14,8 @@ type InterceptorOptions struct {
 	MaxLine int
 	// MaxOpening is how many listens of one pipe are opened at a time. The default is 64.
 	MaxOpening int
-	// Logger receives the causes of internal errors, which clients never see. The default discards them.
+	// Logger receives the causes of internal errors, which clients never see. The default is that of the service or, if that
+	// has none, [slog.Default] of the moment when the interceptor is made.
 	Logger *slog.Logger
 }
 
@@ -37,7 +39,8 @@ func NewInterceptor(s *listen.Service, opts *InterceptorOptions) *Interceptor {
 	if s == nil || s.Hub == nil {
 		panic("transport: an interceptor needs a service with a hub")
 	}
-	server := NewServer(nil, s.Hub, &Options{MaxLine: opts.MaxLine, MaxInFlight: opts.MaxOpening, Logger: opts.Logger})
+	log := cmp.Or(opts.Logger, s.Logger)
+	server := NewServer(nil, s.Hub, &Options{MaxLine: opts.MaxLine, MaxInFlight: opts.MaxOpening, Logger: log})
 	server.listens = s
 	return &Interceptor{s: server}
 }

@@ -51,8 +51,8 @@ type Options struct {
 	// [listen.Pending.Builtin]. The server does not wait for it when a transport ends: [listen.Hub.Shutdown] does. Nil: the
 	// server alone does, which takes no goroutine for each. Subscriptions of legacy sessions do not come to it.
 	Listen listen.Handler
-	// Logger receives the causes of internal errors, which clients never see. The default discards them, but for what goes
-	// wrong in Listen, which is for [slog.Default].
+	// Logger receives the causes of internal errors, which clients never see, and the panics of Listen. The default is
+	// [slog.Default] of the moment when the server is made, since nobody else would tell of them.
 	Logger *slog.Logger
 }
 
@@ -89,12 +89,12 @@ func NewServer(cat Catalogue, hub *listen.Hub, opts *Options) *Server {
 	if o.MaxReadMemory <= 0 {
 		o.MaxReadMemory = 64 << 20
 	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
 	wire := newPreset(&o)
 	listens := &listen.Service{
 		Hub: hub, Source: source{cat}, Handler: o.Listen, ServerInfo: wire.info, MaxURIs: o.MaxURIs, Logger: o.Logger,
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{cat: cat, hub: hub, listens: listens, log: o.Logger, opts: o, wire: wire, mem: newMemory(o.MaxReadMemory)}
 }

@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"net/http"
-	"os"
-	"os/exec"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -70,7 +66,7 @@ a file for --token-file, or in $` + bearerVariable + `.
 
 It ends on SIGINT and SIGTERM with status 0, and with status 1 if the server
 will never be live: there is no such command, this program refuses the
-directories, or a token is missing.`,
+directories, a token is missing or not known, or a certificate is not trusted.`,
 		Example: `  mcp-fsserve listen ~/notes
   mcp-fsserve listen --include '*.md' ~/notes ~/work/docs
   mcp-fsserve listen --json ~/notes | jq -r 'select(.event == "updated").uri'
@@ -172,20 +168,6 @@ func (f *follower) tell(ctx context.Context) error {
 // again reports whether a server that was lost is tried again: one that was live always is.
 func (f *follower) again(err error, _ int) bool {
 	return f.live.Load() || f.target.cfg == nil && !isHopeless(err)
-}
-
-// isHopeless reports whether trying again would not help.
-func isHopeless(err error) bool {
-	var start *exec.Error
-	var path *os.PathError
-	var refused *client.StatusError
-	switch {
-	case errors.As(err, &start), errors.As(err, &path), errors.Is(err, client.ErrVersion):
-		return true
-	case errors.As(err, &refused):
-		return refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden
-	}
-	return false
 }
 
 // explain says what a user can do about a server that will not be had.

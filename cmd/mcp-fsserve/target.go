@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,6 +25,7 @@ type target struct {
 	url     string      // with the scheme http or https
 	header  http.Header // for the URL
 	beside  []string    // what stands before -- or behind the URL, and URIs among directories
+	said    atomic.Bool // the command has said something on standard error
 }
 
 // target reads the arguments of cmd: DIR... URI..., or URL ARG..., or ARG... -- COMMAND ARG....
@@ -95,7 +99,7 @@ func isScheme(s string) bool {
 
 // wire is the target as it is dialled.
 func (t *target) wire(p *program) (wire.Target, error) {
-	to := wire.Target{Command: t.command, Stderr: p.stderr, URL: t.url, Header: t.header}
+	to := wire.Target{Command: t.command, Stderr: heedful{p.stderr, &t.said}, URL: t.url, Header: t.header}
 	if t.cfg != nil {
 		self, err := os.Executable()
 		if err != nil {
@@ -126,14 +130,18 @@ func (t *target) checkCommand(name string) error {
 	if len(t.command) == 0 || t.command[0] == "" {
 		return usageError("as in: "+name+" -- npx some-server", "no command after --")
 	}
-	if _, err := exec.LookPath(t.command[0]); err != nil {
-		hint := "check the spelling"
-		if fi, err := os.Stat(t.command[0]); err == nil && fi.IsDir() {
-			hint = "a directory is served without the --: " + name + " " + quoteArg(t.command[0])
-		}
-		return withHint(hint, "no such command: %s", t.command[0])
+	_, err := exec.LookPath(t.command[0])
+	if err == nil {
+		return nil
 	}
-	return nil
+	fi, missing := os.Stat(t.command[0])
+	switch {
+	case missing == nil && fi.IsDir():
+		return withHint("a directory is served without the --: "+name+" "+quoteArg(t.command[0]), "no such command: %s", t.command[0])
+	case missing == nil && errors.Is(err, fs.ErrPermission):
+		return withHint("make it executable, or name what runs it before it", "not executable: %s", t.command[0])
+	}
+	return withHint("check the spelling", "no such command: %s", t.command[0])
 }
 
 // startable reports whether an argument that should be a directory is a program.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/verify"
-	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 // verifying are the flags of verify.
@@ -60,8 +59,9 @@ With --json each line is an object with the members "rule", "result" ("ok",
 "fail" or "skip"), "says", "place" and, unless it is ok, "detail".
 
 A server may take its time: what has not come within --patience counts as
-missing. All of it takes a few seconds as a rule, and two minutes at most. With
---log-level debug each message is shown.
+missing. All of it takes a few seconds as a rule, and two minutes at most: what
+was not tried until then is skip, and says so. With --log-level debug each
+message is shown.
 
 The exit status is 0 if no rule is broken, 1 if one is or the server cannot be
 tested, and 2 after wrong usage.`,
@@ -103,7 +103,10 @@ func (p *program) verify(ctx context.Context, t *target, form verifying) error {
 		if err != nil {
 			return usageError("name a directory that the server serves", "--touch-root: %w", withoutOp(err))
 		}
-		opts.World = dir
+		opts.World, opts.Unlisted = dir, func() {
+			log.Warn("the server does not list the files made in "+oneLine(form.touch)+", so it is tested without them",
+				hintKey, "name a directory that the server serves, and no .txt file of which it hides, or give it time: --patience 1m")
+		}
 	}
 	found, err := verify.Run(ctx, to, opts)
 	if err != nil {
@@ -116,20 +119,6 @@ func (p *program) verify(ctx context.Context, t *target, form verifying) error {
 func withoutOp(err error) error {
 	if named := (*os.PathError)(nil); errors.As(err, &named) {
 		return fmt.Errorf("%s: %w", named.Path, named.Err)
-	}
-	return err
-}
-
-// explainTarget says what a user can do about a server that cannot be talked to.
-func explainTarget(t *target, err error) error {
-	refused := (*wire.StatusError)(nil)
-	switch {
-	case errors.Is(err, verify.ErrNotModern):
-		return withHint("subscriptions/listen came with that revision", "%w", err)
-	case errors.As(err, &refused) && refused.Status == 401:
-		return withHint("show it a token: --token-file FILE", "%w", err)
-	case t.url == "":
-		return withHint("what it said on standard error stands above", "%w", err)
 	}
 	return err
 }

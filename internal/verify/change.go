@@ -17,7 +17,7 @@ import (
 type thing struct{ name, uri string }
 
 // prepare makes two resources and finds their URIs. Without them, when the server does not list them, the probe waits for
-// what the server says by itself.
+// what the server says by itself, and tells so.
 func (p *probe) prepare(ctx context.Context, l *link) error {
 	var made [2]*thing
 	for i := range made {
@@ -35,6 +35,8 @@ func (p *probe) prepare(ctx context.Context, l *link) error {
 	})
 	if made[0].uri != "" && made[1].uri != "" {
 		p.first, p.second = made[0], made[1]
+	} else if ctx.Err() == nil {
+		p.unlisted()
 	}
 	return nil
 }

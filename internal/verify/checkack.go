@@ -95,7 +95,7 @@ func checkAckSubset(v *view) verdict {
 // checkAckSupported: "Notification types the server does not support are omitted."
 func checkAckSupported(v *view) verdict {
 	if !v.rec.Serves.Known {
-		return skipped("the server does not say what it supports")
+		return untestable("the server does not say what it supports")
 	}
 	var found faults
 	tested := false

@@ -17,7 +17,7 @@ const noCancelOverHTTP = "over HTTP a client cancels by closing the answer, on w
 // comes after the server must have heard of it.
 func checkCancelSilent(v *view) verdict {
 	if v.rec.HTTP {
-		return skipped(noCancelOverHTTP)
+		return untestable(noCancelOverHTTP)
 	}
 	var found faults
 	tested := false
@@ -41,7 +41,7 @@ func checkCancelSilent(v *view) verdict {
 // may answer it at once, which the cancel crosses.
 func checkCancelUnanswered(v *view) verdict {
 	if v.rec.HTTP {
-		return skipped(noCancelOverHTTP)
+		return untestable(noCancelOverHTTP)
 	}
 	var found faults
 	tested := false
@@ -121,7 +121,7 @@ func (v *view) opened(from, to int) bool {
 // checkCancelUnknown: "Invalid cancellation notifications SHOULD be ignored".
 func checkCancelUnknown(v *view) verdict {
 	if v.rec.HTTP {
-		return skipped(noCancelOverHTTP)
+		return untestable(noCancelOverHTTP)
 	}
 	var found faults
 	tested := false
@@ -312,7 +312,7 @@ func notificationsOf(params json.RawMessage) string {
 // respond to the original subscriptions/listen request with a completion result".
 func checkCompleted(v *view) verdict {
 	if v.rec.HTTP {
-		return skipped("over HTTP a client cannot make a server end")
+		return untestable("over HTTP a client cannot make a server end")
 	}
 	var found faults
 	tested := false
@@ -365,7 +365,7 @@ func checkCompletion(v *view) verdict {
 // checkLeaves: "Servers SHOULD exit promptly when their standard input is closed".
 func checkLeaves(v *view) verdict {
 	if v.rec.HTTP {
-		return skipped("a server over HTTP goes on")
+		return untestable("a server over HTTP goes on")
 	}
 	var found faults
 	tested := false

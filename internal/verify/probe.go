@@ -28,6 +28,8 @@ type probe struct {
 	full   context.CancelFunc
 	trace  func(Entry)
 
+	unlisted func() // tells that the server does not list what was made in world
+
 	// Of the goroutine of run.
 	links  []*link
 	lastID int
@@ -56,6 +58,9 @@ func newProbe(t wire.Target, opts *Options) *probe {
 		load:    cmp.Or(opts.baggage, 8000),
 		room:    cmp.Or(opts.room, maxRecording),
 		changed: make(chan struct{}), heard: map[string]bool{},
+	}
+	if p.unlisted = opts.Unlisted; p.unlisted == nil {
+		p.unlisted = func() {}
 	}
 	if p.dial == nil {
 		p.dial = wire.Dial

@@ -12,6 +12,7 @@ type Recording struct {
 	HTTP     bool          // else a pipe to a command
 	Patience time.Duration // how long the probe waits for what must come
 	Serves   Capabilities  // as the server says of itself
+	Expired  time.Duration // after how long the probe had to stop before all was tried, 0: it was done
 	Entries  []Entry
 }
 

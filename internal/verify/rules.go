@@ -32,11 +32,19 @@ type Finding struct {
 
 // verdict is what a check finds.
 type verdict struct {
-	outcome Outcome
-	detail  string
+	outcome  Outcome
+	detail   string
+	timeless bool // of Skip: more time would not have helped
 }
 
-func skipped(format string, args ...any) verdict { return verdict{Skip, fmt.Sprintf(format, args...)} }
+func skipped(format string, args ...any) verdict {
+	return verdict{outcome: Skip, detail: fmt.Sprintf(format, args...)}
+}
+
+// untestable is skipped for a reason that lies in the server or in the way to it.
+func untestable(format string, args ...any) verdict {
+	return verdict{outcome: Skip, detail: fmt.Sprintf(format, args...), timeless: true}
+}
 
 // faults collects what breaks a rule.
 type faults struct {
@@ -57,11 +65,11 @@ func (f *faults) add(format string, args ...any) {
 func (f *faults) or(tested bool, why string) verdict {
 	switch {
 	case f.more > 0:
-		return verdict{Fail, fmt.Sprintf("%s (and %d more)", f.first, f.more)}
+		return verdict{outcome: Fail, detail: fmt.Sprintf("%s (and %d more)", f.first, f.more)}
 	case f.first != "":
-		return verdict{Fail, f.first}
+		return verdict{outcome: Fail, detail: f.first}
 	case !tested:
-		return verdict{Skip, why}
+		return skipped("%s", why)
 	}
 	return verdict{}
 }
@@ -72,6 +80,9 @@ func Judge(rec *Recording) []Finding {
 	var all []Finding
 	for _, r := range rules {
 		found := r.check(v)
+		if found.outcome == Skip && rec.Expired > 0 && !found.timeless {
+			found.detail = fmt.Sprintf("the time was over after %v, before all was tried: %s", rec.Expired, found.detail)
+		}
 		all = append(all, Finding{Rule: r, Outcome: found.outcome, Detail: found.detail})
 	}
 	return all

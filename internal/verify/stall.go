@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -19,11 +20,11 @@ func (p *probe) stallOne(ctx context.Context, l *link) {
 	}
 	g := &gate{open: make(chan struct{})}
 	close(g.open)
-	transport := &http.Transport{DialContext: g.dial}
+	transport := &http.Transport{DialContext: g.dial, DialTLSContext: g.dialTLS}
 	defer transport.CloseIdleConnections()
 	defer g.raise()
 	still, err := p.connect(ctx, &http.Client{Transport: transport, CheckRedirect: noRedirect})
-	if err != nil || still.ask(ctx, "server/discover", nil, Plain) == nil { // the handshake of TLS needs to be read
+	if err != nil || still.ask(ctx, "server/discover", nil, Plain) == nil {
 		return
 	}
 	begun := p.add(Entry{Conn: still.number, Kind: Stalled})
@@ -114,6 +115,17 @@ func (g *gate) state() <-chan struct{} {
 // dial makes connections whose reads the gate can hold up.
 func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &gated{Conn: conn, gate: g}, nil
+}
+
+// dialTLS is dial for HTTPS. The gate is above TLS, whose handshake needs to be read also while the gate is down: a second
+// listen has a connection of its own.
+func (g *gate) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := tls.Dialer{Config: &tls.Config{NextProtos: []string{"http/1.1"}}}
+	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

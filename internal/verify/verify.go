@@ -17,10 +17,14 @@ type Options struct {
 	// Wait is how long at most the probe waits for something that the server says by itself, 0: 10 s. It does so only if it
 	// has nothing to change.
 	Wait time.Duration
-	// Bound is how long the whole of it may take, 0: two minutes. What was not tried until then is skipped.
+	// Bound is how long the whole of it may take, 0: two minutes. What was not tried until then is skipped, and the finding says
+	// that time was the reason.
 	Bound time.Duration
 	// World is where the probe changes what the server serves, nil: nowhere.
 	World World
+	// Unlisted is called at most once: if the server does not list all that was made in World, so that it is tested as if
+	// there were none. Nil: nobody is told.
+	Unlisted func()
 	// Client is the name and the version that requests carry.
 	Client mcp.Implementation
 	// Trace is called for each entry of the recording, one after the other, nil: by nobody.
@@ -43,6 +47,9 @@ func Run(ctx context.Context, t wire.Target, opts *Options) ([]Finding, error) {
 	defer stop()
 	p.full = stop
 	err := p.run(bounded)
+	if bounded.Err() != nil {
+		p.rec.Expired = p.bound
+	}
 	if left := p.leave(); err == nil {
 		err = left
 	}
@@ -82,7 +89,10 @@ func (p *probe) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if l, err = p.fit(ctx, l); err != nil {
+		if l, err = p.fit(ctx, l); ctx.Err() != nil {
+			break
+		}
+		if err != nil {
 			return err
 		}
 		part(ctx, l)
@@ -120,7 +130,11 @@ func (p *probe) unanswered(l *link) error {
 			return refused
 		}
 	}
-	if why := p.view.why(p.view.requests[0]); why != "" {
+	first := p.view.requests[0]
+	switch why := p.view.why(first); {
+	case why != "" && first.end >= 0 && p.rec.Entries[first.end].Err != nil:
+		return fmt.Errorf("the server does not answer: %w", p.rec.Entries[first.end].Err)
+	case why != "":
 		return fmt.Errorf("the server does not answer: %s", why)
 	}
 	return fmt.Errorf("the server has not answered server/discover within %v", p.rec.Patience)

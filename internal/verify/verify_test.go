@@ -206,6 +206,39 @@ func TestChangesThatDoNotShowAreNoFault(t *testing.T) {
 	}
 }
 
+// TestUnlistedIsToldOnce: the server serves something else than what the probe changes.
+func TestUnlistedIsToldOnce(t *testing.T) {
+	for fault, want := range map[string]int{"changes do not show": 1, "": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			f, told := newFake(false, fault), 0
+			if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial, World: f, Unlisted: func() { told++ }}); err != nil || told != want {
+				t.Errorf("%q: told %d times: %v", fault, told, err)
+			}
+		})
+	}
+}
+
+// TestTimeIsTheReason: what was not tried for want of time is skipped for that reason, and nothing else is.
+func TestTimeIsTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(true, "is slow")
+		found, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial, baggage: 10, World: f, Bound: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const why = "the time was over after 5s, before all was tried: "
+		for _, f := range found {
+			known := slices.Contains(onHTTP, f.Name) && f.Name != "stalled"
+			if late := strings.HasPrefix(f.Detail, why); f.Outcome == Fail || late != (f.Outcome == Skip && !known) {
+				t.Errorf("%v %s: %s", f.Outcome, f.Name, f.Detail)
+			}
+		}
+		if skipped := with(found, Skip); len(skipped) == len(found) || !slices.Contains(skipped, "frees") {
+			t.Errorf("skipped: %v", skipped)
+		}
+	})
+}
+
 func TestServerThatCannotBeTested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(false, "another time")

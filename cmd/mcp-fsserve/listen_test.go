@@ -19,7 +19,7 @@ func TestServerThatRefusesToStartIsAnError(t *testing.T) {
 	var said, out bytes.Buffer
 	f := &follower{target: &target{cfg: &config{}}, facts: &facts{out: &out}}
 	to := client.Command("mcp-fsserve", "--nonsense")
-	to.Stderr = &said
+	to.Stderr = heedful{&said, &f.target.said}
 	f.client = client.New(to, client.Want{Listed: true}, &client.Options{Retry: f.again})
 	err := f.run(t.Context())
 	if err == nil || err.Error() != "the server ended: exit status 2" {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(dir)
 		bin = dir
 		if err = build("..", "./cmd/mcp-fsserve"); err == nil {
-			err = build(".", "./go-sdk", "./mcp-go", "./plain")
+			err = build(".", "./clock", "./go-sdk", "./mcp-go", "./plain")
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

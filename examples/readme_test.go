@@ -48,7 +48,7 @@ func TestReadmeBuilds(t *testing.T) {
 	if built == 0 {
 		t.Error("README.md builds nothing")
 	}
-	for _, name := range []string{"go-sdk", "mcp-go", "plain", "mcp-fsserve"} {
+	for _, name := range []string{"clock", "go-sdk", "mcp-go", "plain", "mcp-fsserve"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("README.md does not build %s", name)
 		}

@@ -73,10 +73,12 @@ func TestIntercepted(t *testing.T) {
 			check(t, verify(t, overHTTP(t, name, "--interval", "100ms")), tested)
 		})
 	}
-	t.Run("plain/pipe", func(t *testing.T) {
-		t.Parallel()
-		check(t, verify(t, "--", program("plain")), slices.Concat(tested, testedOnPipes))
-	})
+	for _, name := range []string{"clock", "plain"} {
+		t.Run(name+"/pipe", func(t *testing.T) {
+			t.Parallel()
+			check(t, verify(t, "--", program(name)), slices.Concat(tested, testedOnPipes))
+		})
+	}
 }
 
 // bareMCPGo is what mcp-go breaks on a pipe, in the order of the rules.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
@@ -48,6 +49,9 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 	if !begins(notifications, '{') {
 		return Filter{}, errors.New("notifications must be an object")
 	}
+	if !utf8.Valid(notifications) {
+		return Filter{}, errors.New("notifications is not valid UTF-8")
+	}
 	members, err := jsonrpc.Members(notifications)
 	if err != nil {
 		return Filter{}, fmt.Errorf("notifications: %w", err)
@@ -74,7 +78,9 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 			return Filter{}, err
 		}
 	}
-	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return isSpecified(name) })
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool {
+		return isSpecified(name) || !utf8.ValidString(name) // an escape that is half of a character cannot be repeated
+	})
 	if len(members) > 0 {
 		f.Extensions = members
 	}

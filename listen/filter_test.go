@@ -24,8 +24,11 @@ func TestParseFilter(t *testing.T) {
 		{in: `{"later":{"x": [1]},"taskIds":null,"ToolsListChanged":5}`, want: listen.Filter{Extensions: map[string]json.RawMessage{
 			"later": json.RawMessage(`{"x": [1]}`), "taskIds": json.RawMessage(`null`), "ToolsListChanged": json.RawMessage(`5`),
 		}}},
+		{in: `{"\ud800":1}`},
 
 		{in: ``, err: "notifications is missing"},
+		{in: "{\"\x80\":[]}", err: "notifications is not valid UTF-8"},
+		{in: "{\"resourceSubscriptions\":[\"\xff\"]}", err: "notifications is not valid UTF-8"},
 		{in: `null`, err: "notifications must be an object"},
 		{in: `[]`, err: "notifications must be an object"},
 		{in: `"all"`, err: "notifications must be an object"},
@@ -80,6 +83,8 @@ func FuzzParseFilter(f *testing.F) {
 	f.Add([]byte(`{"toolsListChanged":true,"resourceSubscriptions":["a","a"]}`))
 	f.Add([]byte(`{"resourceSubscriptions":[null]}`))
 	f.Add([]byte(`{"x":1}`))
+	f.Add([]byte("{\"\x80\":[]}"))
+	f.Add([]byte(`{"\ud800":1}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, err := listen.ParseFilter(raw)
 		if err != nil {

@@ -44,7 +44,7 @@ func verify(t *testing.T, args ...string) map[string]verdict {
 // Rules that are put to the test with a server that does things by itself: on pipes and over HTTP, and on pipes alone.
 var (
 	tested = strings.Fields(`acknowledged ack-first ack-once ack-subset ack-supported id-zero id-type id-digits tagged untagged
-		asked-only two-listens fifty-open fifty-told requests cancel-others frees stays-open malformed completion`)
+		asked-only updated two-listens fifty-open fifty-told requests cancel-others frees stays-open malformed completion`)
 	testedOnPipes = strings.Fields(`cancel-silent cancel-unanswered cancel-unknown completed leaves`)
 )
 

@@ -18,7 +18,7 @@ import (
 const uri = "clock:///now"
 
 func now(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, Text: time.Now().String()}}}, nil
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, Text: time.Now().Format(time.TimeOnly)}}}, nil
 }
 
 func main() {

@@ -63,7 +63,7 @@ func serve(asked *request) (any, *problem) {
 		if asked.Params.URI != clock {
 			return nil, &problem{-32602, "resource not found", object{"uri": asked.Params.URI}}
 		}
-		return complete("contents", []object{{"uri": clock, "text": time.Now().Format(time.RFC3339Nano)}}), nil
+		return complete("contents", []object{{"uri": clock, "text": time.Now().Format(time.RFC3339)}}), nil
 	}
 	return nil, &problem{Code: -32601, Message: "method not found: " + asked.Method}
 }

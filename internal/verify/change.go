@@ -137,7 +137,7 @@ func (p *probe) look(ctx context.Context, l *link) {
 	if p.first != nil {
 		p.uris = append(p.uris, p.first.uri, p.second.uri)
 	}
-	if !p.rec.Serves.Resources {
+	if !p.rec.Serves.HasResources {
 		return
 	}
 	p.walk(ctx, l, func(uri, _ string) bool {

@@ -92,7 +92,8 @@ func checkAckSubset(v *view) verdict {
 	return found.or(tested, noAck)
 }
 
-// checkAckSupported: "Notification types the server does not support are omitted."
+// checkAckSupported: "Notification types the server does not support are omitted." What it supports are its capabilities: with
+// none of a kind a client need not ask.
 func checkAckSupported(v *view) verdict {
 	if !v.rec.Serves.Known {
 		return untestable("the server does not say what it supports")
@@ -104,16 +105,18 @@ func checkAckSupported(v *view) verdict {
 			continue
 		}
 		for _, kind := range []struct {
-			name                      string
+			name, capability          string
 			asked, honoured, supports bool
 		}{
-			{"tools", l.asked.Tools, l.honoured.Tools, v.rec.Serves.Tools},
-			{"prompts", l.asked.Prompts, l.honoured.Prompts, v.rec.Serves.Prompts},
-			{"resources", l.asked.Resources || len(l.asked.URIs) > 0, l.honoured.Resources || len(l.honoured.URIs) > 0, v.rec.Serves.Resources},
+			{"toolsListChanged", "tools.listChanged", l.asked.Tools, l.honoured.Tools, v.rec.Serves.Tools},
+			{"promptsListChanged", "prompts.listChanged", l.asked.Prompts, l.honoured.Prompts, v.rec.Serves.Prompts},
+			{"resourcesListChanged", "resources.listChanged", l.asked.Resources, l.honoured.Resources, v.rec.Serves.Resources},
+			{"resourceSubscriptions", "resources.subscribe", len(l.asked.URIs) > 0, len(l.honoured.URIs) > 0, v.rec.Serves.Subscribe},
 		} {
 			tested = tested || kind.asked && !kind.supports
 			if kind.honoured && !kind.supports {
-				found.add("the acknowledgement of %v names changes of %s, of which the server has none by server/discover", l, kind.name)
+				found.add("the acknowledgement of %v names %s, though the capabilities in the answer to server/discover do not say %s: true",
+					l, kind.name, kind.capability)
 			}
 		}
 	}

@@ -171,10 +171,7 @@ func (v *view) firstCancel() int {
 
 func (v *view) checkTold(method string) verdict {
 	var found faults
-	tested, attempted := false, false
-	for _, w := range v.windows {
-		attempted = attempted || !w.change.Own && w.change.What.Method == method
-	}
+	tested := false
 	v.eachTold(func(w *window, t told) {
 		if w.change.Own || t.subject.Method != method {
 			return
@@ -184,11 +181,31 @@ func (v *view) checkTold(method string) verdict {
 			found.add("no listen was told within %v of %s, though the server's answers show the change", v.rec.Patience, t.subject)
 		}
 	})
-	why := "it is not known when something changes"
-	if attempted {
-		why = "the server's answers showed no change, or no listen for it was acknowledged"
+	return found.or(tested, v.whyUntold(method))
+}
+
+// whyUntold says why it is not known whether listens are told of changes of a kind.
+func (v *view) whyUntold(method string) string {
+	var tried, shown, restless bool
+	for _, w := range v.windows {
+		if !w.change.Own && w.change.What.Method == method {
+			tried, shown, restless = true, shown || w.shown >= 0, restless || w.restless
+		}
 	}
-	return found.or(tested, why)
+	acknowledged := slices.ContainsFunc(v.listens, func(l *listening) bool {
+		return method == resourcesChanged && l.honoured.Resources || method == updated && len(l.honoured.URIs) > 0
+	})
+	switch {
+	case !tried:
+		return "it is not known when something changes"
+	case !acknowledged:
+		return "no listen for it was acknowledged"
+	case shown:
+		return "the server's answers showed a change, but no listen for it was open long enough"
+	case restless:
+		return "the server's answers are different each time, so that they cannot show a change"
+	}
+	return "the server's answers showed no change"
 }
 
 // checkListChanged: the server "SHOULD send a notification" when the list changes, if it says so.

@@ -28,6 +28,7 @@ type fake struct {
 	conns map[*fakeConn]bool
 	cut   int // listens that were ended by the client
 	ticks int
+	looks int // resources that were read since the list was
 }
 
 func newFake(http bool, fault string) *fake {
@@ -221,9 +222,11 @@ func (c *fakeConn) Send(_ context.Context, message []byte) error {
 		if f.fault == "another time" {
 			c.answer(id, `"error":{"code":-32601,"message":"unknown method"}`)
 		} else if f.fault != "listens block requests" || len(c.listens) < 10 {
-			c.answer(id, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}}}`)
+			c.answer(id, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":%s}}`,
+				map[bool]string{true: `{}`, false: `{"listChanged":true,"subscribe":true}`}[f.fault == "declares nothing"])
 		}
 	case "resources/list":
+		f.looks = 0
 		var all []string
 		for _, name := range slices.Sorted(maps.Keys(f.texts)) {
 			all = append(all, fmt.Sprintf(`{"uri":"test://%s","name":%q}`, name, name))
@@ -232,7 +235,12 @@ func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	case "resources/read":
 		var params struct{ URI string }
 		_ = json.Unmarshal(m.Params, &params)
-		c.answer(id, `"result":{"resultType":"complete","contents":[{"uri":%q,"text":%q}]}`, params.URI, f.texts[strings.TrimPrefix(params.URI, "test://")])
+		f.looks++
+		text := f.texts[strings.TrimPrefix(params.URI, "test://")]
+		if f.fault == "is made anew" || f.fault == "changes after the first look" && f.looks == 1 && params.URI == "test://a.txt" {
+			text += fmt.Sprint(f.looks)
+		}
+		c.answer(id, `"result":{"resultType":"complete","contents":[{"uri":%q,"text":%q}]}`, params.URI, text)
 	case listenMethod:
 		c.listen(id, m.Params)
 	}

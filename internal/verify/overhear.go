@@ -66,11 +66,14 @@ type sight struct {
 // mostLooks is how many resources are looked at.
 const mostLooks = 3
 
-// startLooks takes a first look at some resources and at the list. What changes between two looks at once, such as a
+// steady is how many looks there are at most for two in a row to be the same: what changes now and then may do so between two.
+const steady = 4
+
+// startLooks takes a first look at some resources and at the list. What changes from each look to the next, such as a
 // resource that is made anew for each reader, tells nothing.
 func (p *probe) startLooks(ctx context.Context, l *link) (all []*sight) {
 	uris := append([]string{""}, p.uris[:min(mostLooks, len(p.uris))]...)
-	if !p.rec.Serves.Resources {
+	if !p.rec.Serves.HasResources {
 		return nil
 	}
 	for _, uri := range uris {
@@ -82,14 +85,29 @@ func (p *probe) startLooks(ctx context.Context, l *link) (all []*sight) {
 			continue
 		}
 		p.add(Entry{Conn: l.number, Kind: Changing, Change: k.change})
-		first, ok := p.glance(ctx, l, uri)
-		second, same := p.glance(ctx, l, uri)
-		if ok && same && first == second {
-			k.before = first
+		if text, is := p.holdsStill(ctx, l, k); is {
+			k.before = text
 			all = append(all, k)
 		}
 	}
 	return all
+}
+
+// holdsStill takes looks until two in a row are the same.
+func (p *probe) holdsStill(ctx context.Context, l *link, k *sight) (text string, is bool) {
+	text, ok := p.glance(ctx, l, k.uri)
+	for range steady - 1 {
+		next, answered := p.glance(ctx, l, k.uri)
+		if !ok || !answered {
+			return "", false
+		}
+		if next == text {
+			return text, true
+		}
+		text = next
+	}
+	p.add(Entry{Conn: l.number, Kind: Restless, Change: k.change})
+	return "", false
 }
 
 // again takes another look.

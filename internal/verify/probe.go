@@ -352,7 +352,10 @@ func (p *probe) leave() error {
 func (p *probe) note(result json.RawMessage) error {
 	var said struct {
 		SupportedVersions []string
-		Capabilities      struct{ Tools, Prompts, Resources json.RawMessage }
+		Capabilities      struct {
+			Tools, Prompts struct{ ListChanged bool }
+			Resources      *struct{ ListChanged, Subscribe bool }
+		}
 	}
 	if err := json.Unmarshal(result, &said); err != nil {
 		return fmt.Errorf("the answer to server/discover makes no sense: %w", err)
@@ -363,6 +366,9 @@ func (p *probe) note(result json.RawMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := said.Capabilities
-	p.rec.Serves = Capabilities{Known: true, Tools: c.Tools != nil, Prompts: c.Prompts != nil, Resources: c.Resources != nil}
+	p.rec.Serves = Capabilities{Known: true, Tools: c.Tools.ListChanged, Prompts: c.Prompts.ListChanged}
+	if r := c.Resources; r != nil {
+		p.rec.Serves.HasResources, p.rec.Serves.Resources, p.rec.Serves.Subscribe = true, r.ListChanged, r.Subscribe
+	}
 	return nil
 }

@@ -18,8 +18,12 @@ type Recording struct {
 
 // Capabilities are those of server/discover that listens depend on.
 type Capabilities struct {
-	Known                     bool // server/discover was answered
-	Tools, Prompts, Resources bool
+	Known bool // server/discover was answered
+
+	Tools, Prompts, Resources bool // listChanged of that
+	Subscribe                 bool // subscribe of resources
+
+	HasResources bool // there are resources
 }
 
 // Kind says what an entry is.
@@ -36,6 +40,7 @@ const (
 	GaveUp               // the wait for the acknowledgement of the listen ID, or for the answer to the request ID, is over
 	Changing             // something begins to change: Change says what
 	Shown                // the server's answers show that Change
+	Restless             // the server's answers are different each time, so that they cannot show that Change
 	Settled              // the wait for what listens say of Change is over
 	Stalled              // nothing more is read from the connection
 	Released             // it is read again
@@ -46,7 +51,7 @@ const (
 
 func (k Kind) String() string {
 	return [...]string{"sent", "received", "received what is no message", "ended", "cancelled", "cancels must have been heard", "gave up",
-		"changing", "the change shows", "the change is settled", "stalled", "released", "closing", "dropped", "closed"}[k]
+		"changing", "the change shows", "the change cannot show", "the change is settled", "stalled", "released", "closing", "dropped", "closed"}[k]
 }
 
 // Part says what a request is for, as far as rules distinguish.
@@ -74,7 +79,7 @@ type Entry struct {
 	Request json.RawMessage // of Received, Broken and Ended, over HTTP: whose answer it came in
 	Message *wire.Message   // of Sent and Received
 	Err     error
-	Change  *Change // of Changing, Shown and Settled; the same one in all three
+	Change  *Change // of Changing, Shown, Restless and Settled; the same one in all of them
 }
 
 // Change is something that listens have to tell.

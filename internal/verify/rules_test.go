@@ -278,3 +278,22 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyUntold: what was not put to the test says what has kept it from that.
+func TestWhyUntold(t *testing.T) {
+	const listening = "> listen 5 test://a\n< ack 5 test://a\n"
+	for _, c := range []struct{ script, want string }{
+		{listening, "it is not known when something changes"},
+		{listening + "own\nwait 11s\nsettled", "it is not known when something changes"},
+		{"> listen 5 test://a\n< ack 5 none\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged"},
+		{"> listen 5 list\n< ack 5 list\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged"},
+		{listening + "change test://a\nwait 11s\nsettled", "the server's answers showed no change"},
+		{listening + "change test://a\nrestless\nwait 11s\nsettled", "the server's answers are different each time, so that they cannot show a change"},
+		{listening + "change test://a\nshown\nwait 1s\nsettled", "the server's answers showed a change, but no listen for it was open long enough"},
+	} {
+		got := look(recordingOf(t, false, c.script)).checkTold(updated)
+		if got.outcome != Skip || got.detail != c.want {
+			t.Errorf("%s\n%v: %s, want %s", c.script, got.outcome, got.detail, c.want)
+		}
+	}
+}

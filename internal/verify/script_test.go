@@ -22,7 +22,7 @@ import (
 //	< result ID [TAG]           it answers with a result, < error ID with an error
 //	< raw MESSAGE               it sends that
 //	garbage, end [ERROR]        it sends what is no message, or ends the pipe
-//	cancel ID, heard, gaveup ID, change SUBJECT, own, shown, settled, stalled, released, closing, dropped, closed [ERROR]
+//	cancel ID, heard, gaveup ID, change SUBJECT, own, shown, restless, settled, stalled, released, closing, dropped, closed [ERROR]
 //	wait TIME                   that passes
 //
 // Over HTTP what the server does has the id of the request whose answer it is in before it: 7< ack 7 list, 7 end. A line that
@@ -30,7 +30,7 @@ import (
 // empty one.
 func recordingOf(t *testing.T, http bool, script string) *Recording {
 	t.Helper()
-	s := &scriptReader{t: t, rec: &Recording{HTTP: http, Patience: 10 * time.Second, Serves: Capabilities{Known: true, Resources: true}},
+	s := &scriptReader{t: t, rec: &Recording{HTTP: http, Patience: 10 * time.Second, Serves: Capabilities{Known: true, HasResources: true, Resources: true, Subscribe: true}},
 		now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
 	for line := range strings.Lines(script) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -102,8 +102,8 @@ func (s *scriptReader) line(line string) {
 	case "own", "change":
 		s.change = &Change{Own: words[0] == "own", What: subjectOf(arg(1))}
 		e.Kind, e.Change = Changing, s.change
-	case "shown", "settled":
-		e.Kind, e.Change = map[string]Kind{"shown": Shown, "settled": Settled}[words[0]], s.change
+	case "shown", "restless", "settled":
+		e.Kind, e.Change = map[string]Kind{"shown": Shown, "restless": Restless, "settled": Settled}[words[0]], s.change
 	case "heard", "stalled", "released", "closing", "dropped", "closed":
 		e.Kind = map[string]Kind{"heard": Heard, "stalled": Stalled, "released": Released, "closing": Closing, "dropped": Dropped, "closed": Closed}[words[0]]
 		e.Err = fault(arg(1))

@@ -96,6 +96,24 @@ func TestServerThatTalksByItself(t *testing.T) {
 	}
 }
 
+// TestServerThatTicks: what changes between two looks now and then can show a change all the same, and what is different each
+// time cannot.
+func TestServerThatTicks(t *testing.T) {
+	for fault, want := range map[string]string{
+		"changes after the first look": "",
+		"is made anew":                 "the server's answers are different each time, so that they cannot show a change",
+	} {
+		f := newFake(false, fault)
+		f.ticker = 700 * time.Millisecond
+		all, _ := try(t, f, false)
+		for _, found := range all {
+			if found.Name == "updated" && (found.Detail != want || (found.Outcome == OK) != (want == "")) {
+				t.Errorf("%s: %v %s", fault, found.Outcome, found.Detail)
+			}
+		}
+	}
+}
+
 // TestServerThatSaysNothing: what is told of changes is skipped then, and the probe does not wait for it time and again.
 func TestServerThatSaysNothing(t *testing.T) {
 	all, took := try(t, newFake(false, ""), false)
@@ -124,6 +142,7 @@ func TestFaults(t *testing.T) {
 		{"acknowledges twice", both, "ack-once"},
 		{"grants more", both, "ack-subset ack-supported"},
 		{"unsupported", both, "ack-supported"},
+		{"declares nothing", both, "ack-supported"},
 		{"0 is none", both, "id-zero"},
 		{"ids become strings", pipe, "acknowledged ack-first? id-zero id-type id-digits tagged fifty-open"},
 		{"ids become strings", http, "id-zero id-type id-digits tagged"},

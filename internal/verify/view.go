@@ -61,6 +61,7 @@ type window struct {
 	change   *Change
 	from, to int // to is negative while it lasts
 	shown    int
+	restless bool // it cannot show
 }
 
 // stray is a message that belongs to no request.
@@ -119,7 +120,7 @@ func (v *view) add(i int) {
 		}
 	case Changing:
 		v.windows = append(v.windows, &window{change: e.Change, from: i, to: never, shown: never})
-	case Shown, Settled:
+	case Shown, Restless, Settled:
 		v.progress(i, e)
 	case Stalled:
 		v.stalled[e.Conn] = true
@@ -132,9 +133,13 @@ func (v *view) add(i int) {
 
 func (v *view) progress(i int, e *Entry) {
 	for _, w := range v.windows {
-		if w.change == e.Change && e.Kind == Shown {
+		switch {
+		case w.change != e.Change:
+		case e.Kind == Shown:
 			w.shown = i
-		} else if w.change == e.Change {
+		case e.Kind == Restless:
+			w.restless = true
+		default:
 			w.to = i
 		}
 	}

@@ -67,7 +67,8 @@ func New(t Target, want Want, opts *Options) *Client {
 }
 
 // Run follows the server until ctx ends, which is no error. The error says what is wrong with the target or the [Want],
-// or is that of the last connection if [Options.Retry] said to give up. It may be called once.
+// such as neither a command nor a URL, or is that of the last connection if [Options.Retry] said to give up. A server that
+// cannot be had, a command that does not exist included, is tried again otherwise: [Lost] tells why. It may be called once.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
 	fault, ran := c.fault, c.ran

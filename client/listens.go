@@ -152,19 +152,21 @@ func urisIn(honoured map[string]json.RawMessage) map[string]bool {
 }
 
 func (s *session) honourResources(l *listening, uris map[string]bool) {
-	left := 0
+	left, first := 0, ""
 	for _, f := range l.follows {
 		switch {
 		case f.by != l: // another listen took over
 		case uris[f.uri]:
 			s.covered(f)
 		default:
-			left++
+			if left++; first == "" || f.uri < first {
+				first = f.uri
+			}
 			s.pollResource(f)
 		}
 	}
 	if left > 0 {
-		s.log.Warn(unannounced, "count", left)
+		s.log.Warn(unannounced, "count", left, "uri", first)
 	}
 }
 

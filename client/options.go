@@ -29,7 +29,7 @@ type Options struct {
 	// Backoff says when a connection that was lost is tried again.
 	Backoff Backoff
 	// Retry is asked after each connection that has failed or was lost; if it returns false, [Client.Run] returns err.
-	// attempts counts as [Event.Attempts] does. Nil: it is always tried again.
+	// attempts counts as [Event.Attempts] does. Nil: it is always tried again, also a command that there is not.
 	Retry func(err error, attempts int) bool
 	// MaxURIs is how many resources one listen may name; more are spread over several. Zero: 10,000.
 	MaxURIs int

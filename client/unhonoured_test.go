@@ -147,3 +147,17 @@ func TestAnEarlierServerHonoursNoExtensions(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsNotAnnouncedIsNamed: the warning has one of the resources, since that may be spelt wrong.
+func TestWhatIsNotAnnouncedIsNamed(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://c", "test://a", "test://b"}}, Options{}, func(f *fake) {
+		someFiles("a")(f)
+		f.honour = func(asked filter) filter {
+			asked.URIs = []string{"test://a"}
+			return asked
+		}
+	}, func(l *lab) {
+		l.expect("live 0 3 2")
+		l.says(1, `looked at every so often" count=2 uri=test://b`)
+	})
+}

@@ -89,7 +89,8 @@ func orDefault[T int | time.Duration](v, zero T) T {
 }
 
 // Publish marks a change on every stream that asked for it and wakes the carriers of those that were clean. When it
-// returns, the change is owed. It never waits for a client and never drops.
+// returns, the change is owed. It never waits for a client and never drops. Call it once what clients read shows the change:
+// who was told before that reads what was, and is not told again.
 func (h *Hub) Publish(c Change) {
 	var few [32]*Stream
 	woken := few[:0]

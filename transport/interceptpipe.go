@@ -53,7 +53,9 @@ func (b baton) Unlock() { <-b }
 const completeGrace = 800 * time.Millisecond
 
 // Stdio serves the listens of one client, whose messages come from in, one a line, and who reads out. Nobody else may use
-// either from then on: the library reads [InterceptedPipe.Reader] and writes to [InterceptedPipe.Writer].
+// either from then on: the library reads [InterceptedPipe.Reader] and writes to [InterceptedPipe.Writer]. The official SDK
+// is run with &mcp.IOTransport{Reader: pipe.Reader(), Writer: pipe.Writer()}, mark3labs/mcp-go with
+// server.NewStdioServer(s).Listen(ctx, pipe.Reader(), pipe.Writer()).
 func (i *Interceptor) Stdio(in io.Reader, out io.Writer) *InterceptedPipe {
 	work, abandon := context.WithCancelCause(context.Background())
 	x := &InterceptedPipe{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -50,10 +51,13 @@ earlier revisions of MCP will do.
 
 With --read, what the resource holds follows each change, indented; a change
 that changed nothing is not told then. All that is followed is read first, and
-kept in memory to compare with. With --json each fact is an object:
-{"event":"live","resources":N}, or "updated", "added" or "removed" with its
-"uri" and, with --read, its "contents" or an "error", or "lost" with its
-"reason" and "retryMs", the time until the next attempt.
+kept in memory to compare with. A URI that cannot be read is named in a warning
+and followed all the same, since there may be such a resource later.
+
+With --json each fact is an object: {"event":"live","resources":N}, or
+"updated", "added" or "removed" with its "uri" and, with --read, its "contents"
+or an "error", or "lost" with its "reason" and "retryMs", the time until the
+next attempt.
 
 With --exec a shell runs CMD after each change, with updated, added or removed
 in $MCP_FSSERVE_EVENT, the URI in $MCP_FSSERVE_URI and, with --read, what the
@@ -104,7 +108,7 @@ func (p *program) listen(ctx context.Context, t *target, form following) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{target: t, facts: &facts{out: p.stdout, asJSON: form.asJSON, read: form.read}}
+	f := &follower{target: t, log: p.logger(), facts: &facts{out: p.stdout, asJSON: form.asJSON, read: form.read}}
 	if form.exec != "" {
 		f.runner = newRunner(form.exec, p.stderr, p.logger())
 	}
@@ -120,6 +124,7 @@ type follower struct {
 	facts  *facts
 	runner *runner // nil: nothing is run
 	live   atomic.Bool
+	log    *slog.Logger
 }
 
 // run ends with ctx, with a fact that cannot be printed, or with a server that will not be had. All that it has started
@@ -153,14 +158,24 @@ func (f *follower) tell(ctx context.Context) error {
 		if err != nil {
 			return nil
 		}
-		if e.Kind == client.Live {
-			f.live.Store(true)
-		}
+		first := e.Kind == client.Live && !f.live.Swap(true)
 		if err := f.facts.tell(e); err != nil {
 			return err
 		}
+		if first && f.facts.read {
+			f.warn()
+		}
 		if f.runner != nil {
 			f.runner.add(e)
+		}
+	}
+}
+
+// warn says which of the resources that were named are followed though they cannot be read: they may be spelt wrong.
+func (f *follower) warn() {
+	for _, uri := range f.target.beside {
+		if _, err := f.client.Contents(uri); err != nil {
+			f.log.Warn("cannot be read, but is listened to", "uri", uri, "err", err)
 		}
 	}
 }

@@ -47,7 +47,8 @@ func (u URISource) Honour(_ context.Context, asked Filter) (honoured Filter, sub
 // to be changed once it is in use.
 type Service struct {
 	Hub *Hub
-	// Source says what the server's own events are. Nil: there are none.
+	// Source says what the server's own events are. Nil: there are none, so that without a Handler too nothing is honoured,
+	// and each listen is completed as soon as it is acknowledged.
 	Source Source
 	// Handler answers each listen, in a goroutine of its own: one that waits takes some 5 KiB more. Nil: the Source alone
 	// does.

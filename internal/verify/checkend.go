@@ -253,7 +253,7 @@ func checkStaysOpen(v *view) verdict {
 			found.add("%v has ended %v after its acknowledgement: %s", l, took.Round(time.Millisecond), v.endOf(end))
 		}
 	}
-	return found.or(tested, noAck)
+	return found.or(tested, "no listen was acknowledged with anything honoured")
 }
 
 func (v *view) between(from, to int) time.Duration {

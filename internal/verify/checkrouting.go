@@ -198,6 +198,10 @@ func (v *view) whyUntold(method string) string {
 	switch {
 	case !tried:
 		return "it is not known when something changes"
+	case !acknowledged && method == resourcesChanged && v.rec.Serves.Resources:
+		return "no listen for it was acknowledged, though the capabilities say resources.listChanged: true"
+	case !acknowledged && method == updated && v.rec.Serves.Subscribe:
+		return "no listen for it was acknowledged, though the capabilities say resources.subscribe: true"
 	case !acknowledged:
 		return "no listen for it was acknowledged"
 	case shown:

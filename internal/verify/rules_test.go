@@ -285,8 +285,8 @@ func TestWhyUntold(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{listening, "it is not known when something changes"},
 		{listening + "own\nwait 11s\nsettled", "it is not known when something changes"},
-		{"> listen 5 test://a\n< ack 5 none\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged"},
-		{"> listen 5 list\n< ack 5 list\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged"},
+		{"> listen 5 test://a\n< ack 5 none\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged, though the capabilities say resources.subscribe: true"},
+		{"> listen 5 list\n< ack 5 list\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged, though the capabilities say resources.subscribe: true"},
 		{listening + "change test://a\nwait 11s\nsettled", "the server's answers showed no change"},
 		{listening + "change test://a\nrestless\nwait 11s\nsettled", "the server's answers are different each time, so that they cannot show a change"},
 		{listening + "change test://a\nshown\nwait 1s\nsettled", "the server's answers showed a change, but no listen for it was open long enough"},
@@ -295,5 +295,16 @@ func TestWhyUntold(t *testing.T) {
 		if got.outcome != Skip || got.detail != c.want {
 			t.Errorf("%s\n%v: %s, want %s", c.script, got.outcome, got.detail, c.want)
 		}
+	}
+	rec := recordingOf(t, false, "> listen 5 test://a\n< ack 5 none\nchange list\nshown\nwait 11s\nsettled")
+	if got := look(rec).checkTold(resourcesChanged); got.detail != "no listen for it was acknowledged, though the capabilities say resources.listChanged: true" {
+		t.Error(got)
+	}
+	rec.Serves.Resources = false
+	if got := look(rec).checkTold(resourcesChanged); got.detail != "no listen for it was acknowledged" {
+		t.Error(got)
+	}
+	if got := checkStaysOpen(look(recordingOf(t, false, "> listen 5 list\n< ack 5 none\n< result 5 5"))); got.detail != "no listen was acknowledged with anything honoured" {
+		t.Error(got)
 	}
 }

@@ -151,6 +151,18 @@ func (c *fakeConn) answer(id json.RawMessage, format string, args ...any) {
 	}
 }
 
+// tooLong answers with more than is taken, in which the id may be seen.
+func (c *fakeConn) tooLong(id json.RawMessage, seen bool) {
+	fault := &wire.FrameError{Reason: "it is too long", TooLong: true}
+	if seen {
+		fault.ID = id
+	}
+	c.give(wire.Event{Request: id, Err: fault})
+	if c.server.http {
+		c.give(wire.Event{Request: id, End: true, Err: wire.ErrUnanswered})
+	}
+}
+
 func (c *fakeConn) note(l *fakeListen, method, more string) {
 	tag := string(l.id)
 	switch c.server.fault {
@@ -232,6 +244,10 @@ func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	case "resources/read":
 		var params struct{ URI string }
 		_ = json.Unmarshal(m.Params, &params)
+		if name, huge := strings.CutPrefix(f.fault, "huge: "); huge && strings.HasSuffix(params.URI, "b.txt") {
+			c.tooLong(id, name == "id seen")
+			return nil
+		}
 		c.answer(id, `"result":{"resultType":"complete","contents":[{"uri":%q,"text":%q}]}`, params.URI, f.texts[strings.TrimPrefix(params.URI, "test://")])
 	case listenMethod:
 		c.listen(id, m.Params)

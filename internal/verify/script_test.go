@@ -21,7 +21,7 @@ import (
 //	< list ID, tools ID, progress ID, updated ID URI, odd ID     it tells something; ID - is no tag
 //	< result ID [TAG]           it answers with a result, < error ID with an error
 //	< raw MESSAGE               it sends that
-//	garbage, end [ERROR]        it sends what is no message, or ends the pipe
+//	garbage, long ID, end [ERROR]   it sends what is no message, or what is too long to be taken, or ends the pipe
 //	cancel ID, heard, gaveup ID, change SUBJECT, own, shown, settled, stalled, released, closing, dropped, closed [ERROR]
 //	wait TIME                   that passes
 //
@@ -95,6 +95,8 @@ func (s *scriptReader) line(line string) {
 		e.Kind, e.Message = Received, s.message(arg, line)
 	case "garbage":
 		e.Kind, e.Err = Broken, &wire.FrameError{Reason: "not valid JSON"}
+	case "long":
+		e.Kind, e.Err = Broken, &wire.FrameError{Reason: "it is too long", TooLong: true, ID: json.RawMessage(arg(1))}
 	case "end":
 		e.Kind, e.Err = Ended, fault(arg(1))
 	case "cancel", "gaveup":

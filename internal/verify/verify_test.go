@@ -96,6 +96,36 @@ func TestServerThatTalksByItself(t *testing.T) {
 	}
 }
 
+// TestWhatIsTooLongIsNoFault: a server may have a resource that is longer than what the probe takes. The rest is tested.
+func TestWhatIsTooLongIsNoFault(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		for _, fault := range []string{"huge: id seen", "huge: id not seen"} {
+			f := newFake(http, fault)
+			f.ticker = 700 * time.Millisecond
+			all, took := try(t, f, false)
+			if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, OK), "updated") || took > time.Minute {
+				t.Errorf("%s (HTTP: %v): broken %v after %v\n%s", fault, http, broken, took, details(all))
+			}
+		}
+	}
+}
+
+// TestLeavingMayTakeAsLongAsAnything: patience is for the end, too.
+func TestLeavingMayTakeAsLongAsAnything(t *testing.T) {
+	for patience, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Second: 5 * time.Second, 30 * time.Second: 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			f, leave := newFake(false, ""), time.Duration(0)
+			dial := func(ctx context.Context, to wire.Target, receive func(wire.Event)) (wire.Conn, error) {
+				leave = to.Leave
+				return f.dial(ctx, to, receive)
+			}
+			if _, err := Run(t.Context(), targetOf(f), &Options{dial: dial, Patience: patience}); err != nil || leave != want {
+				t.Errorf("patience %v: %v to leave: %v", patience, leave, err)
+			}
+		})
+	}
+}
+
 // TestServerThatSaysNothing: what is told of changes is skipped then, and the probe does not wait for it time and again.
 func TestServerThatSaysNothing(t *testing.T) {
 	all, took := try(t, newFake(false, ""), false)

@@ -260,6 +260,16 @@ func TestRulesSayWhatAndWhere(t *testing.T) {
 	}
 }
 
+// TestWhatIsMalformedGrantsNothing: else it would depend on the order in which its members are looked at.
+func TestWhatIsMalformedGrantsNothing(t *testing.T) {
+	for range 100 {
+		f, err := parseFilter([]byte(`{"resourcesListChanged":true,"toolsListChanged":1,"promptsListChanged":true,"resourceSubscriptions":["a"]}`))
+		if err == nil || !f.isEmpty() {
+			t.Fatalf("%+v, %v", f, err)
+		}
+	}
+}
+
 func TestIdentity(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string

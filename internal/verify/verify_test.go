@@ -288,6 +288,25 @@ func TestServerThatCannotBeTested(t *testing.T) {
 	})
 }
 
+// TestWhatIsLeftBehindIsTold: whatever else went wrong.
+func TestWhatIsLeftBehindIsTold(t *testing.T) {
+	for fault, want := range map[string]string{"": "interrupted before all was tried; left behind", "another time": "unknown method (-32601); left behind"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			f := newFake(false, fault)
+			if _, err := Run(ctx, targetOf(f), &Options{dial: f.dial, World: lasting{f}}); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// lasting is a world from which nothing can be taken away.
+type lasting struct{ *fake }
+
+func (lasting) Clear() error { return errors.New("left behind") }
+
 // TestServerThatTalksOnAndOnIsGivenUp: what it says is kept, so that there is an end to that.
 func TestServerThatTalksOnAndOnIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -140,5 +140,5 @@ func (p *probe) unanswered(l *link) error {
 	case why != "":
 		return fmt.Errorf("the server does not answer: %s", why)
 	}
-	return fmt.Errorf("the server has not answered server/discover within %v", p.rec.Patience)
+	return fmt.Errorf("the server has not answered server/discover within %v", min(p.rec.Patience, p.bound))
 }

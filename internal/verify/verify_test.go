@@ -279,6 +279,13 @@ func TestServerThatCannotBeTested(t *testing.T) {
 		if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial}); err == nil || err.Error() != "no such program" {
 			t.Errorf("one that does not start: %v", err)
 		}
+		for patience, want := range map[time.Duration]string{time.Second: "1s", 3 * time.Minute: "2m0s"} {
+			f = newFake(false, "says nothing")
+			_, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial, Patience: patience})
+			if err == nil || err.Error() != "the server has not answered server/discover within "+want {
+				t.Errorf("one that says nothing, with a patience of %v: %v", patience, err)
+			}
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		f = newFake(false, "")

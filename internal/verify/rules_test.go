@@ -289,3 +289,21 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkJudge is about a server that tells fifty listens of a thousand resources beneath one: each more is to cost the same.
+func BenchmarkJudge(b *testing.B) {
+	var s strings.Builder
+	for i := range fifty {
+		fmt.Fprintf(&s, "> listen %d test://a/ crowd\n< ack %d test://a/\n", 100+i, 100+i)
+	}
+	s.WriteString("own\n")
+	for n := range 1000 {
+		for i := range fifty {
+			fmt.Fprintf(&s, "< updated %d test://a/%d\n", 100+i, n)
+		}
+	}
+	rec := recordingOf(b, false, s.String()+"wait 11s\nsettled\n")
+	for b.Loop() {
+		Judge(rec)
+	}
+}

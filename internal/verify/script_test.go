@@ -28,7 +28,7 @@ import (
 // Over HTTP what the server does has the id of the request whose answer it is in before it: 7< ack 7 list, 7 end. A line that
 // begins with 2/ is of the second connection. FILTER is a list of tools, prompts, list and URIs, with commas; none is the
 // empty one.
-func recordingOf(t *testing.T, http bool, script string) *Recording {
+func recordingOf(t testing.TB, http bool, script string) *Recording {
 	t.Helper()
 	s := &scriptReader{t: t, rec: &Recording{HTTP: http, Patience: 10 * time.Second, Serves: Capabilities{Known: true, Resources: true}},
 		now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
@@ -41,7 +41,7 @@ func recordingOf(t *testing.T, http bool, script string) *Recording {
 }
 
 type scriptReader struct {
-	t      *testing.T
+	t      testing.TB
 	rec    *Recording
 	now    time.Time
 	change *Change

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -49,8 +50,9 @@ type request struct {
 type listening struct {
 	*request
 	asked    filter
-	askedBad error // of one that was made so
-	messages []int // that bear its id or, over HTTP, came in its answer; answers not included
+	askedBad error             // of one that was made so
+	messages []int             // that bear its id or, over HTTP, came in its answer; answers not included
+	told     map[Subject][]int // those of them by what they tell of
 	acks     []int
 	honoured filter // of the first acknowledgement
 	fault    error  // in that one
@@ -199,7 +201,7 @@ func (v *view) sent(i int, e *Entry) {
 		v.requests = append(v.requests, r)
 		return
 	}
-	r.listening = &listening{request: r, cancel: never, heard: never}
+	r.listening = &listening{request: r, told: map[Subject][]int{}, cancel: never, heard: never}
 	var params struct{ Notifications json.RawMessage }
 	_ = json.Unmarshal(e.Message.Params, &params) // what is wrong is found below
 	r.listening.asked, r.listening.askedBad = parseFilter(params.Notifications)
@@ -233,6 +235,7 @@ func (v *view) received(i int, e *Entry) {
 
 func (l *listening) took(i int, n note) {
 	l.messages = append(l.messages, i)
+	l.told[n.subject] = append(l.told[n.subject], i)
 	if n.subject.Method != acknowledged {
 		return
 	}
@@ -278,11 +281,10 @@ func (v *view) isOver(l *listening, i int) bool {
 func (v *view) note(i int) note { return v.notes[i] }
 
 // tells returns the first index from from on at which l tells of s, or a negative one.
-func (v *view) tells(l *listening, s Subject, from int) int {
-	for _, i := range l.messages {
-		if i >= from && v.note(i).subject == s {
-			return i
-		}
+func (l *listening) tells(s Subject, from int) int {
+	all := l.told[s]
+	if at, _ := slices.BinarySearch(all, from); at < len(all) {
+		return all[at]
 	}
 	return never
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -40,8 +41,9 @@ func isSpecified(member string) bool {
 }
 
 // ParseFilter reads the notifications member of a listen request's params, nil if there is none. Members that the
-// specification does not name become extensions, whose values alias it; a URI given twice counts once. The error names
-// the member at fault and is fit for the client.
+// specification does not name become extensions, whose values alias it; a URI given twice counts once. What cannot be
+// repeated, a URI or a name with an escape that is half of a character, is left out. The error names the member at fault and
+// is fit for the client.
 func ParseFilter(notifications json.RawMessage) (Filter, error) {
 	if len(notifications) == 0 {
 		return Filter{}, errors.New("notifications is missing")
@@ -79,7 +81,7 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 		}
 	}
 	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool {
-		return isSpecified(name) || !utf8.ValidString(name) // an escape that is half of a character cannot be repeated
+		return isSpecified(name) || !utf8.ValidString(name)
 	})
 	if len(members) > 0 {
 		f.Extensions = members
@@ -99,12 +101,17 @@ func parseURIs(raw json.RawMessage) ([]string, error) {
 		if !begins(value, '"') || json.Unmarshal(value, &uri) != nil {
 			return nil, fmt.Errorf("notifications.resourceSubscriptions[%d] must be a string", i)
 		}
-		if !seen[uri] {
+		if !seen[uri] && isUnicode(value, uri) {
 			seen[uri] = true
 			uris = append(uris, uri)
 		}
 	}
 	return uris, nil
+}
+
+// isUnicode reports whether a JSON string is text. Half of a pair of surrogates is none, of which encoding/json makes U+FFFD.
+func isUnicode(raw []byte, decoded string) bool {
+	return !strings.ContainsRune(decoded, utf8.RuneError) || utf8.ValidString(jsonrpc.Unquote(raw))
 }
 
 // begins reports whether a JSON value begins with c. It tells null apart, which encoding/json takes for any type.

@@ -25,6 +25,7 @@ func TestParseFilter(t *testing.T) {
 			"later": json.RawMessage(`{"x": [1]}`), "taskIds": json.RawMessage(`null`), "ToolsListChanged": json.RawMessage(`5`),
 		}}},
 		{in: `{"\ud800":1}`},
+		{in: `{"resourceSubscriptions":["a\ud800","a\udc00","a\ud83d\ude00","a\ufffd","b"]}`, want: uris("a\U0001f600", "a\ufffd", "b")},
 
 		{in: ``, err: "notifications is missing"},
 		{in: "{\"\x80\":[]}", err: "notifications is not valid UTF-8"},

@@ -125,14 +125,18 @@ func (h *Hub) Publish(c Change) {
 // A nil id opens a stream for a legacy session: untagged, neither acknowledged nor completed by a message, and clean
 // until something is published.
 //
-// The error is [ErrTooManyStreams], [ErrShutdown], or says that id is no request id.
+// The error is [ErrTooManyStreams], [ErrShutdown], or says that id is no request id, or which extension is no JSON.
 func (h *Hub) Open(id json.RawMessage, f Filter, subs []Sub, c Carrier, serverInfo json.RawMessage) (*Stream, error) {
 	if id != nil {
 		if err := checkID(id); err != nil {
 			return nil, err
 		}
 	}
-	s := newStream(h, string(id), f, subs, c, serverInfo)
+	own, err := f.compact()
+	if err != nil {
+		return nil, err
+	}
+	s := newStream(h, string(id), own, subs, c, serverInfo)
 	h.mu.Lock()
 	if err := h.admitLocked(s); err != nil {
 		h.mu.Unlock()

@@ -41,6 +41,22 @@ func TestServiceWithoutAHandler(t *testing.T) {
 	s.Cancel()
 }
 
+// TestExtensionsOfASourceFitOnALine: they may be as the client spelled them, over however many lines.
+func TestExtensionsOfASourceFitOnALine(t *testing.T) {
+	service := &listen.Service{Hub: listen.NewHub(nil), Source: sourceFunc(func(_ context.Context, asked listen.Filter) (listen.Filter, []listen.Sub, error) {
+		return listen.Filter{Extensions: asked.Extensions}, nil, nil
+	})}
+	s, err := service.Open(t.Context(), json.RawMessage(`7`), json.RawMessage("{\"notifications\":{\"ext\":{\n  \"a\": 1\r\n}}}"), &counter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame, _ := s.Next(nil, time.Now())
+	if m := decode(t, frame); string(m.Params.Notifications.Extensions["ext"]) != `{"a":1}` {
+		t.Errorf("the acknowledgement is %s", frame)
+	}
+	s.Cancel()
+}
+
 func TestURISourceHonoursByItself(t *testing.T) {
 	all := listen.Filter{ResourcesListChanged: true, ToolsListChanged: true, PromptsListChanged: true, ResourceSubscriptions: []string{"a", "b/"}}
 	honoured, subs, err := listen.URISource{}.Honour(t.Context(), all)
@@ -107,6 +123,9 @@ func TestListensThatAreNotOpened(t *testing.T) {
 			text: `source: "b" has a key and is not honoured`, code: -32603},
 		{name: "the source delivers too little", service: listen.Service{Source: honouring("a")}, params: `{"notifications":{"resourceSubscriptions":["a"]}}`,
 			text: `source: "a" is honoured and has no key`, code: -32603},
+		{name: "the source honours what is no JSON", service: listen.Service{Source: sourceFunc(func(context.Context, listen.Filter) (listen.Filter, []listen.Sub, error) {
+			return listen.Filter{Extensions: map[string]json.RawMessage{"ext": nil}}, nil, nil
+		})}, params: `{"notifications":{"ext":1}}`, text: "notifications.ext: unexpected end of JSON input", code: -32603},
 		{name: "the client is gone", ctx: ended, params: `{"notifications":{}}`, err: context.Canceled, code: -32603},
 		{name: "the same with a handler", ctx: ended, service: listen.Service{Handler: waits}, params: `{"notifications":{}}`, err: context.Canceled, code: -32603},
 		{name: "the hub is full", service: listen.Service{Hub: listen.NewHub(&listen.Options{MaxStreams: 0}), Handler: waits}, params: `{"notifications":{}}`, err: listen.ErrShutdown, code: -32603},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -127,8 +128,11 @@ type follower struct {
 	log    *slog.Logger
 }
 
+// leaveFact is how long a fact may take to be printed when the program is to end.
+const leaveFact = time.Second
+
 // run ends with ctx, with a fact that cannot be printed, or with a server that will not be had. All that it has started
-// has ended when it returns.
+// has ended when it returns, but for the printing of a fact that standard output does not take.
 func (f *follower) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -141,7 +145,14 @@ func (f *follower) run(ctx context.Context) error {
 			f.runner.run(ctx)
 		}
 	}()
-	told := f.tell(ctx)
+	telling := make(chan error, 1)
+	go func() { telling <- f.tell(ctx) }()
+	var told error
+	select {
+	case told = <-telling:
+	case <-ctx.Done():
+		told = within(leaveFact, telling)
+	}
 	stop()
 	lost := <-ended
 	<-ran
@@ -149,6 +160,18 @@ func (f *follower) run(ctx context.Context) error {
 		return told
 	}
 	return f.explain(lost)
+}
+
+// within is what a channel has to say, nil if that takes longer than d.
+func within(d time.Duration, c <-chan error) error {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case err := <-c:
+		return err
+	case <-late.C:
+		return nil
+	}
 }
 
 // tell prints facts until there are none any more, which is no error.

@@ -81,6 +81,41 @@ func (l *listening) interrupt() {
 	}
 }
 
+// TestListenEndsThoughItsOutputIsNotTaken: a signal is heeded while nobody reads the facts.
+func TestListenEndsThoughItsOutputIsNotTaken(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.md")
+	must(t, os.WriteFile(file, []byte("one"), 0o666))
+	l := startListening(t, "--read", "--uri-base", "test:///", dir)
+	if got := l.next(); got != "live 1 resource" {
+		t.Fatalf("the first line is %q", got)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, ".a.md"), bytes.Repeat([]byte("more than a pipe holds\n"), 100_000), 0o666))
+	must(t, os.Rename(filepath.Join(dir, ".a.md"), file))
+	if got := l.next(); got != "updated test:///a.md" {
+		t.Fatalf("told %q", got)
+	}
+	must(t, l.cmd.Process.Signal(syscall.SIGTERM))
+	ended := make(chan error, 1)
+	go func() {
+		state, err := l.cmd.Process.Wait()
+		if err == nil && !state.Success() {
+			err = errors.New(state.String())
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		must(t, err)
+	case <-time.After(patience):
+		t.Error("it goes on")
+		must(t, l.cmd.Process.Kill())
+		<-ended
+	}
+	for range l.lines { // what is in the pipe
+	}
+}
+
 // TestListenTellsAThousandChanges: whatever the pace, each file that changes after live is told, nothing is told before, and
 // the interrupt is a clean end.
 func TestListenTellsAThousandChanges(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// unquote decodes a scanned JSON string. Two results are equal if and only if the strings are: a surrogate that is not one
+// Unquote decodes a scanned JSON string. Two results are equal if and only if the strings are: a surrogate that is not one
 // of a pair becomes the three bytes that UTF-8 would have for it, whereas encoding/json makes all of them U+FFFD.
-func unquote(quoted []byte) string {
+func Unquote(quoted []byte) string {
 	s := quoted[1 : len(quoted)-1]
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {

@@ -315,13 +315,17 @@ func checkCompleted(v *view) verdict {
 		return untestable("over HTTP a client cannot make a server end")
 	}
 	var found faults
-	tested := false
+	tested, why := false, "no listen was open when the input of the server ended"
 	for _, l := range v.listens {
 		at, leaving := v.leaving[l.key.conn]
 		if !leaving || !v.isOpen(l, at) || l.honoured.isEmpty() {
 			continue
 		}
+		_, left := v.leftAfter(l.key.conn)
 		switch {
+		case len(l.answers) == 0 && !left:
+			why = "the server was not waited for to leave"
+			continue
 		case len(l.answers) == 0:
 			found.add("after the end of input %v was not answered", l)
 		case v.rec.Entries[l.answers[0]].Message.Error != nil:
@@ -329,7 +333,14 @@ func checkCompleted(v *view) verdict {
 		}
 		tested = true
 	}
-	return found.or(tested, "no listen was open when the input of the server ended")
+	return found.or(tested, why)
+}
+
+// leftAfter is where a server has left after its input had ended. It has not, for all that is known, if there was no time
+// to wait for that.
+func (v *view) leftAfter(conn int) (at int, left bool) {
+	at, left = v.left[conn]
+	return at, left && v.rec.Entries[at].Kind == Closed
 }
 
 // checkCompletion: "the response carries io.modelcontextprotocol/subscriptionId in _meta", and results "MUST include a
@@ -370,8 +381,8 @@ func checkLeaves(v *view) verdict {
 	var found faults
 	tested := false
 	for conn := range v.leaving {
-		at, left := v.left[conn]
-		if !left || v.rec.Entries[at].Kind != Closed {
+		at, left := v.leftAfter(conn)
+		if !left {
 			continue
 		}
 		tested = true

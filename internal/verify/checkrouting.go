@@ -38,7 +38,7 @@ func (v *view) outcome(w *window, open []*listening, at int) told {
 	bases := v.bases(open, t.subject, w.from)
 	patient := v.between(w.shown, at) >= v.rec.Patience
 	for _, l := range open {
-		switch heard := v.tells(l, t.subject, w.from); {
+		switch heard := l.tells(t.subject, w.from); {
 		case !l.honoured.names(t.subject, bases):
 		case heard >= 0 && heard <= at:
 			t.heard = append(t.heard, l)
@@ -58,7 +58,7 @@ func (v *view) outcome(w *window, open []*listening, at int) told {
 func (v *view) ownOutcome(s overheard, w *window, open []*listening, at int) told {
 	t := told{subject: s.what}
 	for _, l := range open {
-		last := v.lastTold(l, s.what, at)
+		last := l.lastTold(s.what, at)
 		if last > w.from && l.honoured.covers(s.what) {
 			t.heard = append(t.heard, l)
 			continue
@@ -85,11 +85,10 @@ func (v *view) ownOutcome(s overheard, w *window, open []*listening, at int) tol
 }
 
 // lastTold is where l is last told of s until an entry, or else where it is acknowledged.
-func (v *view) lastTold(l *listening, s Subject, to int) int {
-	for _, i := range slices.Backward(l.messages) {
-		if i <= to && v.note(i).subject == s {
-			return max(i, l.acks[0])
-		}
+func (l *listening) lastTold(s Subject, to int) int {
+	all := l.told[s]
+	if behind, _ := slices.BinarySearch(all, to+1); behind > 0 {
+		return max(all[behind-1], l.acks[0])
 	}
 	return l.acks[0]
 }
@@ -97,7 +96,7 @@ func (v *view) lastTold(l *listening, s Subject, to int) int {
 // bases are the URIs for the sake of which listens are told of s.
 func (v *view) bases(all []*listening, s Subject, since int) (bases []string) {
 	for _, l := range all {
-		if base := l.honoured.base(s); s.Method == updated && base != "" && v.tells(l, s, since) >= 0 {
+		if base := l.honoured.base(s); s.Method == updated && base != "" && l.tells(s, since) >= 0 {
 			bases = append(bases, base)
 		}
 	}

@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 var changes = []string{updated, resourcesChanged, toolsChanged, promptsChanged}
@@ -129,7 +131,9 @@ func checkMessages(v *view) verdict {
 	var found faults
 	tested := false
 	for _, i := range v.broken {
-		found.add("%v", v.rec.Entries[i].Err)
+		if !v.isCutOff(i) {
+			found.add("%v", v.rec.Entries[i].Err)
+		}
 	}
 	for i := range v.rec.Entries {
 		if e := &v.rec.Entries[i]; e.Kind == Received {
@@ -155,6 +159,20 @@ func checkMessages(v *view) verdict {
 		}
 	}
 	return found.or(tested, "nothing came from the server")
+}
+
+// isCutOff reports whether what is at an entry may be half a message for the reason that the server was killed: after its
+// connection was given up, or because it did not leave in time.
+func (v *view) isCutOff(i int) bool {
+	conn := v.rec.Entries[i].Conn
+	if at, dropped := v.dropped[conn]; dropped && at < i {
+		return true
+	}
+	if at, leaving := v.leaving[conn]; !leaving || at > i {
+		return false
+	}
+	at, left := v.leftAfter(conn)
+	return !left || errors.Is(v.rec.Entries[at].Err, wire.ErrForced)
 }
 
 // checkPeerCancel: "Server-sent cancellation notifications MUST reference a subscriptions/listen request".

@@ -152,6 +152,18 @@ func (c *fakeConn) answer(id json.RawMessage, format string, args ...any) {
 	}
 }
 
+// tooLong answers with more than is taken, in which the id may be seen.
+func (c *fakeConn) tooLong(id json.RawMessage, seen bool) {
+	fault := &wire.FrameError{Reason: "it is too long", TooLong: true}
+	if seen {
+		fault.ID = id
+	}
+	c.give(wire.Event{Request: id, Err: fault})
+	if c.server.http {
+		c.give(wire.Event{Request: id, End: true, Err: wire.ErrUnanswered})
+	}
+}
+
 func (c *fakeConn) note(l *fakeListen, method, more string) {
 	tag := string(l.id)
 	switch c.server.fault {
@@ -203,6 +215,9 @@ func (c *fakeConn) tell(s Subject) {
 
 func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	f := c.server
+	if f.fault == "says nothing" {
+		return nil
+	}
 	if f.fault == "is slow" {
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -235,6 +250,10 @@ func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	case "resources/read":
 		var params struct{ URI string }
 		_ = json.Unmarshal(m.Params, &params)
+		if name, huge := strings.CutPrefix(f.fault, "huge: "); huge && strings.HasSuffix(params.URI, "b.txt") {
+			c.tooLong(id, name == "id seen")
+			return nil
+		}
 		f.looks++
 		text := f.texts[strings.TrimPrefix(params.URI, "test://")]
 		if f.fault == "is made anew" || f.fault == "changes after the first look" && f.looks == 1 && params.URI == "test://a.txt" {

@@ -18,7 +18,7 @@ type filter struct {
 }
 
 // parseFilter reads the notifications member of a request or an acknowledgement. Members that it does not know are those
-// of extensions.
+// of extensions. What is malformed is as good as empty.
 func parseFilter(raw json.RawMessage) (f filter, err error) {
 	if len(raw) == 0 {
 		return f, fmt.Errorf("without notifications")
@@ -30,7 +30,7 @@ func parseFilter(raw json.RawMessage) (f filter, err error) {
 	for name, into := range map[string]any{"toolsListChanged": &f.Tools, "promptsListChanged": &f.Prompts,
 		"resourcesListChanged": &f.Resources, "resourceSubscriptions": &f.URIs} {
 		if value, ok := members[name]; ok && (string(value) == "null" || json.Unmarshal(value, into) != nil) {
-			return f, fmt.Errorf("notifications.%s is %s", name, jsonrpc.Clip(string(value)))
+			return filter{}, fmt.Errorf("notifications.%s is %s", name, jsonrpc.Clip(string(value)))
 		}
 	}
 	return f, nil

@@ -68,6 +68,7 @@ func newProbe(t wire.Target, opts *Options) *probe {
 	if p.client.Name == "" {
 		p.client = mcp.Implementation{Name: "mcp-fsserve-verify", Version: "devel"}
 	}
+	p.target.Leave = max(p.rec.Patience, leaveWithin)
 	p.view = newView(p.rec)
 	return p
 }
@@ -88,6 +89,9 @@ func (p *probe) add(e Entry) int {
 	}
 	return len(p.rec.Entries) - 1
 }
+
+// leaveWithin is how long a command may take to leave at least, however little patience there is.
+const leaveWithin = 5 * time.Second
 
 // maxRecording is how many bytes the recording may take, and entryBytes what an entry takes besides its message.
 const (
@@ -225,20 +229,21 @@ func (l *link) send(ctx context.Context, id json.RawMessage, method string, para
 	_ = l.conn.Send(ctx, raw) // what has failed has no answer, and that shows
 }
 
-// ask sends a request and waits for its answer, nil if there was none.
+// ask sends a request and waits for its answer, nil if there was none, or it was too long to be taken.
 func (l *link) ask(ctx context.Context, method string, params map[string]any, part Part) (answer *wire.Message) {
 	id := l.probe.newID()
 	l.send(ctx, id, method, params, part)
-	k := keyOf(l.number, id)
+	k, long := keyOf(l.number, id), false
 	l.probe.until(ctx, l.probe.rec.Patience, func(v *view) bool {
 		r := v.byKey[k]
+		long = r.long >= 0
 		if len(r.answers) > 0 {
 			answer = v.rec.Entries[r.answers[0]].Message
 			return true
 		}
-		return v.isLost(r)
+		return long || v.isLost(r)
 	})
-	if answer == nil {
+	if answer == nil && !long {
 		l.giveUp(ctx, id)
 	}
 	return answer

@@ -106,8 +106,9 @@ var ruleCases = []struct {
 		keeps:  []string{"> listen 5 list\n< ack 5 list\n< list 5"},
 		breaks: []string{"> listen 5 list\n< ack 5 list\n< progress 5"}},
 	{rule: "messages",
-		keeps: []string{"> ask 5\n< result 5", "> listen 5 list\n< raw {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":5}}"},
-		breaks: []string{"garbage", `< raw {"method":"ping","id":1}`, `< raw {"method":"notifications/cancelled","params":{"requestId":8}}`, "> ask 5\n< result 5\n< result 5",
+		keeps: []string{"> ask 5\n< result 5", "> ask 5\n< result 5\ndropped\ngarbage\nend killed",
+			"> ask 5\n< result 5\nclosing\ngarbage\nend killed\nclosed forced", "> ask 5\n< result 5\nclosing\ngarbage\nend killed", "> ask 5\n< result 5\n> ask 6\nlong 6", "> listen 5 list\n< raw {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":5}}"},
+		breaks: []string{"garbage", "garbage\ndropped", "closing\ngarbage\nend\nclosed", `< raw {"method":"ping","id":1}`, `< raw {"method":"notifications/cancelled","params":{"requestId":8}}`, "> ask 5\n< result 5\n< result 5",
 			"> ask 5\n< result 6"}},
 	{rule: "messages", http: true,
 		breaks: []string{"> ask 5\n5< result 6"}},
@@ -189,9 +190,9 @@ var ruleCases = []struct {
 	{rule: "malformed", http: true,
 		keeps: []string{"> listen 5 - malformed\n5 end status"}},
 	{rule: "completed",
-		keeps:  []string{two + "closing\n< result 5 5\n< result 6 6\nclosed"},
+		keeps:  []string{two + "closing\n< result 5 5\n< result 6 6\nclosed", two + "closing\n< result 5 5"},
 		breaks: []string{two + "closing\n< result 5 5\nclosed", two + "closing\n< error 5\n< result 6 6\nclosed"},
-		skips:  []string{two + "cancel 5\ncancel 6\nclosing\nclosed", two + "dropped"}},
+		skips:  []string{two + "cancel 5\ncancel 6\nclosing\nclosed", two + "dropped", two + "closing\nend killed"}},
 	{rule: "completion",
 		keeps:  []string{two + "closing\n< result 5 5\nclosed"},
 		breaks: []string{two + "closing\n< result 5\nclosed", two + "closing\n< result 5 6\nclosed", two + `closing` + "\n" + `< raw {"id":5,"result":{}}`}},
@@ -260,6 +261,16 @@ func TestRulesSayWhatAndWhere(t *testing.T) {
 	}
 }
 
+// TestWhatIsMalformedGrantsNothing: else it would depend on the order in which its members are looked at.
+func TestWhatIsMalformedGrantsNothing(t *testing.T) {
+	for range 100 {
+		f, err := parseFilter([]byte(`{"resourcesListChanged":true,"toolsListChanged":1,"promptsListChanged":true,"resourceSubscriptions":["a"]}`))
+		if err == nil || !f.isEmpty() {
+			t.Fatalf("%+v, %v", f, err)
+		}
+	}
+}
+
 func TestIdentity(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string
@@ -306,5 +317,23 @@ func TestWhyUntold(t *testing.T) {
 	}
 	if got := checkStaysOpen(look(recordingOf(t, false, "> listen 5 list\n< ack 5 none\n< result 5 5"))); got.detail != "no listen was acknowledged with anything honoured" {
 		t.Error(got)
+	}
+}
+
+// BenchmarkJudge is about a server that tells fifty listens of a thousand resources beneath one: each more is to cost the same.
+func BenchmarkJudge(b *testing.B) {
+	var s strings.Builder
+	for i := range fifty {
+		fmt.Fprintf(&s, "> listen %d test://a/ crowd\n< ack %d test://a/\n", 100+i, 100+i)
+	}
+	s.WriteString("own\n")
+	for n := range 1000 {
+		for i := range fifty {
+			fmt.Fprintf(&s, "< updated %d test://a/%d\n", 100+i, n)
+		}
+	}
+	rec := recordingOf(b, false, s.String()+"wait 11s\nsettled\n")
+	for b.Loop() {
+		Judge(rec)
 	}
 }

@@ -21,14 +21,14 @@ import (
 //	< list ID, tools ID, progress ID, updated ID URI, odd ID     it tells something; ID - is no tag
 //	< result ID [TAG]           it answers with a result, < error ID with an error
 //	< raw MESSAGE               it sends that
-//	garbage, end [ERROR]        it sends what is no message, or ends the pipe
+//	garbage, long ID, end [ERROR]   it sends what is no message, or what is too long to be taken, or ends the pipe
 //	cancel ID, heard, gaveup ID, change SUBJECT, own, shown, restless, settled, stalled, released, closing, dropped, closed [ERROR]
 //	wait TIME                   that passes
 //
 // Over HTTP what the server does has the id of the request whose answer it is in before it: 7< ack 7 list, 7 end. A line that
 // begins with 2/ is of the second connection. FILTER is a list of tools, prompts, list and URIs, with commas; none is the
 // empty one.
-func recordingOf(t *testing.T, http bool, script string) *Recording {
+func recordingOf(t testing.TB, http bool, script string) *Recording {
 	t.Helper()
 	s := &scriptReader{t: t, rec: &Recording{HTTP: http, Patience: 10 * time.Second, Serves: Capabilities{Known: true, HasResources: true, Resources: true, Subscribe: true}},
 		now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
@@ -41,7 +41,7 @@ func recordingOf(t *testing.T, http bool, script string) *Recording {
 }
 
 type scriptReader struct {
-	t      *testing.T
+	t      testing.TB
 	rec    *Recording
 	now    time.Time
 	change *Change
@@ -95,6 +95,8 @@ func (s *scriptReader) line(line string) {
 		e.Kind, e.Message = Received, s.message(arg, line)
 	case "garbage":
 		e.Kind, e.Err = Broken, &wire.FrameError{Reason: "not valid JSON"}
+	case "long":
+		e.Kind, e.Err = Broken, &wire.FrameError{Reason: "it is too long", TooLong: true, ID: json.RawMessage(arg(1))}
 	case "end":
 		e.Kind, e.Err = Ended, fault(arg(1))
 	case "cancel", "gaveup":

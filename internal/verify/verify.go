@@ -50,19 +50,22 @@ func Run(ctx context.Context, t wire.Target, opts *Options) ([]Finding, error) {
 	if bounded.Err() != nil {
 		p.rec.Expired = p.bound
 	}
-	if left := p.leave(); err == nil {
-		err = left
-	}
-	if ctx.Err() != nil {
-		return nil, errors.New("interrupted before all was tried")
-	}
+	left := p.leave()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.isFullLocked() { // whatever else came of that
-		return nil, fmt.Errorf("the server has said more than %d MiB, which is more than can be looked through", p.room>>20)
+	switch {
+	case ctx.Err() != nil:
+		err = errors.New("interrupted before all was tried")
+	case p.isFullLocked(): // whatever else came of that
+		err = fmt.Errorf("the server has said more than %d MiB, which is more than can be looked through", p.room>>20)
 	}
-	if err != nil {
+	switch {
+	case err != nil && left != nil:
+		return nil, fmt.Errorf("%w; %w", err, left)
+	case err != nil:
 		return nil, err
+	case left != nil:
+		return nil, left
 	}
 	return Judge(p.rec), nil
 }
@@ -137,5 +140,5 @@ func (p *probe) unanswered(l *link) error {
 	case why != "":
 		return fmt.Errorf("the server does not answer: %s", why)
 	}
-	return fmt.Errorf("the server has not answered server/discover within %v", p.rec.Patience)
+	return fmt.Errorf("the server has not answered server/discover within %v", min(p.rec.Patience, p.bound))
 }

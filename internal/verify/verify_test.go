@@ -114,6 +114,36 @@ func TestServerThatTicks(t *testing.T) {
 	}
 }
 
+// TestWhatIsTooLongIsNoFault: a server may have a resource that is longer than what the probe takes. The rest is tested.
+func TestWhatIsTooLongIsNoFault(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		for _, fault := range []string{"huge: id seen", "huge: id not seen"} {
+			f := newFake(http, fault)
+			f.ticker = 700 * time.Millisecond
+			all, took := try(t, f, false)
+			if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, OK), "updated") || took > time.Minute {
+				t.Errorf("%s (HTTP: %v): broken %v after %v\n%s", fault, http, broken, took, details(all))
+			}
+		}
+	}
+}
+
+// TestLeavingMayTakeAsLongAsAnything: patience is for the end, too.
+func TestLeavingMayTakeAsLongAsAnything(t *testing.T) {
+	for patience, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Second: 5 * time.Second, 30 * time.Second: 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			f, leave := newFake(false, ""), time.Duration(0)
+			dial := func(ctx context.Context, to wire.Target, receive func(wire.Event)) (wire.Conn, error) {
+				leave = to.Leave
+				return f.dial(ctx, to, receive)
+			}
+			if _, err := Run(t.Context(), targetOf(f), &Options{dial: dial, Patience: patience}); err != nil || leave != want {
+				t.Errorf("patience %v: %v to leave: %v", patience, leave, err)
+			}
+		})
+	}
+}
+
 // TestServerThatSaysNothing: what is told of changes is skipped then, and the probe does not wait for it time and again.
 func TestServerThatSaysNothing(t *testing.T) {
 	all, took := try(t, newFake(false, ""), false)
@@ -268,6 +298,13 @@ func TestServerThatCannotBeTested(t *testing.T) {
 		if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial}); err == nil || err.Error() != "no such program" {
 			t.Errorf("one that does not start: %v", err)
 		}
+		for patience, want := range map[time.Duration]string{time.Second: "1s", 3 * time.Minute: "2m0s"} {
+			f = newFake(false, "says nothing")
+			_, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial, Patience: patience})
+			if err == nil || err.Error() != "the server has not answered server/discover within "+want {
+				t.Errorf("one that says nothing, with a patience of %v: %v", patience, err)
+			}
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		f = newFake(false, "")
@@ -276,6 +313,25 @@ func TestServerThatCannotBeTested(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsLeftBehindIsTold: whatever else went wrong.
+func TestWhatIsLeftBehindIsTold(t *testing.T) {
+	for fault, want := range map[string]string{"": "interrupted before all was tried; left behind", "another time": "unknown method (-32601); left behind"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			f := newFake(false, fault)
+			if _, err := Run(ctx, targetOf(f), &Options{dial: f.dial, World: lasting{f}}); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// lasting is a world from which nothing can be taken away.
+type lasting struct{ *fake }
+
+func (lasting) Clear() error { return errors.New("left behind") }
 
 // TestServerThatTalksOnAndOnIsGivenUp: what it says is kept, so that there is an end to that.
 func TestServerThatTalksOnAndOnIsGivenUp(t *testing.T) {

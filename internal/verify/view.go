@@ -2,7 +2,9 @@ package verify
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -22,7 +24,7 @@ type view struct {
 	stalled map[int]bool // connections that were not read for a while: what comes on them comes late
 	strays  []stray      // what belongs to no request
 	windows []*window    // of changes, in order
-	broken  []int        // what is no message
+	broken  []int        // what is no message, but for what is too long to be taken: that is no fault
 	leaving map[int]int  // by connection, where the probe ends it in order
 	dropped map[int]int  // by connection, where it gives it up
 	left    map[int]int  // by connection, where it has ended
@@ -38,6 +40,7 @@ type request struct {
 	answers []int
 	gaveUp  int
 	end     int // over HTTP, of its answer
+	long    int // of what came in place of its answer, or may have, and was too long to be taken
 	during  int // listens on the connection that were open when it was sent
 
 	listening *listening // nil if it is none
@@ -47,8 +50,9 @@ type request struct {
 type listening struct {
 	*request
 	asked    filter
-	askedBad error // of one that was made so
-	messages []int // that bear its id or, over HTTP, came in its answer; answers not included
+	askedBad error             // of one that was made so
+	messages []int             // that bear its id or, over HTTP, came in its answer; answers not included
+	told     map[Subject][]int // those of them by what they tell of
 	acks     []int
 	honoured filter // of the first acknowledgement
 	fault    error  // in that one
@@ -101,7 +105,7 @@ func (v *view) add(i int) {
 	case Received:
 		v.received(i, e)
 	case Broken:
-		v.broken = append(v.broken, i)
+		v.odd(i, e)
 	case Ended, Closed:
 		v.ended(i, e)
 	case Cancel:
@@ -154,14 +158,44 @@ func (v *view) ended(i int, e *Entry) {
 	}
 	if r := v.byKey[keyOf(e.Conn, e.Request)]; r != nil {
 		r.end = i
+		if tooLong(e.Err) != nil {
+			r.long = i
+		}
 	}
+}
+
+// odd takes in what could not be taken as a message. If that is for its length it is the answer to the request whose id was
+// seen in it or, if none was, to any that is open.
+func (v *view) odd(i int, e *Entry) {
+	fault := tooLong(e.Err)
+	if fault == nil {
+		v.broken = append(v.broken, i)
+		return
+	}
+	id := e.Request
+	if id == nil {
+		id = fault.ID
+	}
+	for _, r := range v.requests {
+		if r.key.conn == e.Conn && len(r.answers) == 0 && (id == nil || r.key == keyOf(e.Conn, id)) {
+			r.long = i
+		}
+	}
+}
+
+// tooLong is an error that says so of a message, nil if it is another.
+func tooLong(err error) *wire.FrameError {
+	if fault := (*wire.FrameError)(nil); errors.As(err, &fault) && fault.TooLong {
+		return fault
+	}
+	return nil
 }
 
 func (v *view) sent(i int, e *Entry) {
 	if e.ID == nil {
 		return
 	}
-	r := &request{key: keyOf(e.Conn, e.ID), id: e.ID, method: e.Message.Method, part: e.Part, sent: i, gaveUp: never, end: never}
+	r := &request{key: keyOf(e.Conn, e.ID), id: e.ID, method: e.Message.Method, part: e.Part, sent: i, gaveUp: never, end: never, long: never}
 	v.byKey[r.key] = r
 	for _, l := range v.listens {
 		if l.key.conn == e.Conn && v.isOpen(l, i) {
@@ -172,7 +206,7 @@ func (v *view) sent(i int, e *Entry) {
 		v.requests = append(v.requests, r)
 		return
 	}
-	r.listening = &listening{request: r, cancel: never, heard: never}
+	r.listening = &listening{request: r, told: map[Subject][]int{}, cancel: never, heard: never}
 	var params struct{ Notifications json.RawMessage }
 	_ = json.Unmarshal(e.Message.Params, &params) // what is wrong is found below
 	r.listening.asked, r.listening.askedBad = parseFilter(params.Notifications)
@@ -206,6 +240,7 @@ func (v *view) received(i int, e *Entry) {
 
 func (l *listening) took(i int, n note) {
 	l.messages = append(l.messages, i)
+	l.told[n.subject] = append(l.told[n.subject], i)
 	if n.subject.Method != acknowledged {
 		return
 	}
@@ -251,11 +286,10 @@ func (v *view) isOver(l *listening, i int) bool {
 func (v *view) note(i int) note { return v.notes[i] }
 
 // tells returns the first index from from on at which l tells of s, or a negative one.
-func (v *view) tells(l *listening, s Subject, from int) int {
-	for _, i := range l.messages {
-		if i >= from && v.note(i).subject == s {
-			return i
-		}
+func (l *listening) tells(s Subject, from int) int {
+	all := l.told[s]
+	if at, _ := slices.BinarySearch(all, from); at < len(all) {
+		return all[at]
 	}
 	return never
 }

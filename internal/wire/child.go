@@ -83,10 +83,12 @@ func (c *child) wait(read <-chan struct{}) {
 func (c *child) end(hurry <-chan struct{}) error {
 	late := time.NewTimer(c.leave)
 	defer late.Stop()
+	told := false
 	select {
 	case <-c.exited:
 		return c.exit
 	case <-late.C:
+		told = true
 		terminateGroup(c.cmd.Process)
 	case <-hurry:
 	}
@@ -102,8 +104,11 @@ func (c *child) end(hurry <-chan struct{}) error {
 		killGroup(c.cmd.Process)
 		<-c.exited
 	}
-	if c.exit != nil {
+	switch {
+	case c.exit != nil:
 		return fmt.Errorf("%w (%v)", ErrForced, c.exit)
+	case told: // and heeded, with status 0
+		return ErrForced
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +47,13 @@ var roles = map[string]func() int{
 	"obeys": func() int { // leaves by SIGTERM alone
 		fmt.Println(`{"jsonrpc":"2.0","method":"obeys"}`)
 		select {}
+	},
+	"bows": func() int { // leaves by SIGTERM alone, and then in order
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		fmt.Println(`{"jsonrpc":"2.0","method":"bows"}`)
+		<-told
+		return 0
 	},
 	"babble": func() int {
 		fmt.Println("Server listening...")

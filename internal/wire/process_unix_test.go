@@ -40,6 +40,17 @@ func TestCloseAsksBeforeItKills(t *testing.T) {
 	}
 }
 
+// TestCloseTellsThatACommandHadToBeAsked: also of one that then leaves in order.
+func TestCloseTellsThatACommandHadToBeAsked(t *testing.T) {
+	target := command("bows")
+	target.Leave = time.Millisecond
+	c, s := dial(t, target)
+	s.wait(t, method("bows"))
+	if err := c.Close(t.Context()); err != ErrForced {
+		t.Error(err)
+	}
+}
+
 // isZombie reports whether a process has ended and is to be reaped by one that is not us.
 func isZombie(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -72,6 +72,6 @@ type Conn interface {
 	// It returns once the server has accepted.
 	Follow(ctx context.Context) error
 	// Close ends everything: it closes the input of a command, waits for it to leave and in the end kills it. The error is
-	// that of the command's exit. Nothing arrives after it has returned. Over HTTP it ends a session by DELETE.
+	// that of the command's exit, or [ErrForced]. Nothing arrives after it has returned. Over HTTP it ends a session by DELETE.
 	Close(ctx context.Context) error
 }

@@ -59,3 +59,16 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 		}, func(l *lab) { l.lostBy(want) })
 	}
 }
+
+// TestAnErrorToNothingIsSaidOnce, however many of them a server sends.
+func TestAnErrorToNothingIsSaidOnce(t *testing.T) {
+	withLab(t, Want{}, Options{}, nil, func(l *lab) {
+		l.expect("live 0 0 0")
+		l.do(func() {
+			for range 10 {
+				l.last().emitLocked(wire.Event{Message: &wire.Message{Error: &Error{Code: -32700, Message: "what?"}}})
+			}
+		})
+		l.says(1, "the server answered with an error to what it does not say")
+	})
+}

@@ -66,6 +66,7 @@ type session struct {
 	walkedAt  [16]time.Time // when, the last times
 	walkRest  time.Time     // until when it is not begun again
 	compare   bool          // the next walk looks for changes of what is listed
+	putOff    int           // how often in a row since the server was busy
 	dirty     []*follow
 	reading   int  // of fetches
 	forgave   bool // a resource that was not read did not end the session

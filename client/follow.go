@@ -262,4 +262,5 @@ func (s *session) rewantFlags(before Want) {
 			s.unhonoured &^= flag
 		}
 	}
+	s.shunned &= has
 }

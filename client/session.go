@@ -44,7 +44,8 @@ type session struct {
 	flags      *listening // that carries the flags, nil if none is open or asked for
 	listens    map[string]*listening
 	unanswered int             // of listens and legacy subscriptions: neither acknowledged nor refused
-	refusals   int             // of listens in this session
+	refusals   int             // of listens since all were answered
+	shunned    flagSet         // lists that the server refuses, so that they are not asked for again
 	renew      bool            // all listens are to be replaced
 	merged     bool            // they were, or are the first
 	least      int             // how many listens there were then

@@ -182,7 +182,7 @@ func (s *session) walkDue() time.Time {
 
 // listensTo reports whether it is known if the server announces what flag is for.
 func (s *session) listensTo(flag flagSet) bool {
-	return s.unanswered == 0 && (s.legacy != nil || s.flags != nil && s.flags.flags&flag != 0)
+	return s.unanswered == 0 && (s.legacy != nil || s.shunned&flag != 0 || s.flags != nil && s.flags.flags&flag != 0)
 }
 
 // learn compares the list with what was known of it. Nothing is told of the first, and what is to be followed is told as

@@ -191,6 +191,9 @@ func (q *queue) forget(unwanted func(kind Kind, uri string) bool) {
 			it.added = it.added && !unwanted(Added, key.uri)
 		}
 		it.updated = it.updated && !unwanted(key.kind, key.uri)
+		if key.kind == Notification && unwanted(key.kind, "") {
+			q.notes, q.missed = nil, 0
+		}
 		if key.kind == Updated && it.owesNothing() {
 			q.dropLocked(it)
 		}

@@ -66,8 +66,8 @@ type session struct {
 	walks     int           // how often it was begun
 	walkedAt  [16]time.Time // when, the last times
 	walkRest  time.Time     // until when it is not begun again
-	compare   bool          // the next walk looks for changes of what is listed
 	putOff    int           // how often in a row since the server was busy
+	compare   bool          // the next walk looks for changes of what is listed
 	dirty     []*follow
 	reading   int  // of fetches
 	forgave   bool // a resource that was not read did not end the session

@@ -191,6 +191,7 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	if !s.stale {
 		s.c.cache.keepList(found, until)
 	}
+	first := !s.walked
 	s.walked = true
 	compare := s.compare
 	s.compare = false
@@ -217,6 +218,9 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	}
 	if it := s.looks[list]; it != nil {
 		s.polls.again(it, changed, time.Until(until), s)
+	}
+	if first {
+		s.forget()
 	}
 	s.shed()
 }

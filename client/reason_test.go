@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -70,5 +71,20 @@ func TestAnErrorToNothingIsSaidOnce(t *testing.T) {
 			}
 		})
 		l.says(1, "the server answered with an error to what it does not say")
+	})
+}
+
+// TestALossSaysWhatWasAsked, also of what was asked only to see whether the server is there.
+func TestALossSaysWhatWasAsked(t *testing.T) {
+	withLab(t, Want{}, Options{}, func(f *fake) { f.overHTTP = true }, func(l *lab) {
+		l.expect("live 0 0 0")
+		l.do(func() {
+			l.mute = func(c *fakeConn, r request) bool {
+				c.emitLocked(wire.Event{Request: r.ID, End: true, Err: io.EOF})
+				return true
+			}
+		})
+		time.Sleep(30 * time.Second)
+		l.lostBy("server/discover: EOF")
 	})
 }

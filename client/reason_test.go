@@ -88,3 +88,17 @@ func TestALossSaysWhatWasAsked(t *testing.T) {
 		l.lostBy("server/discover: EOF")
 	})
 }
+
+// TestWaitingForAnEndIsNoStall: that a command takes nothing any more was known at once, however short its Timeout is.
+func TestWaitingForAnEndIsNoStall(t *testing.T) {
+	withLab(t, Want{}, Options{Timeout: time.Second}, func(f *fake) {
+		f.legacy = "2025-06-18"
+		f.mute = func(c *fakeConn, r request) bool {
+			c.deaf = r.Method == "initialize"
+			return false
+		}
+	}, func(l *lab) {
+		time.Sleep(endWithin)
+		l.lostBy("notifications/initialized: the connection to the server is closed")
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,12 @@ func (r reply) fault() *jsonrpc.Error {
 	return nil
 }
 
+// isTrouble reports whether the status says that the server has too much to do, or is in trouble: the answer then says nothing
+// of what was asked.
+func (r reply) isTrouble() bool {
+	return r.status >= http.StatusInternalServerError || r.status == http.StatusTooManyRequests
+}
+
 // call sends a request; then is called when there is an answer, or none within the time.
 func (s *session) call(method string, params map[string]any, within time.Duration, then func(reply)) *call {
 	s.c.lastID++
@@ -48,8 +55,9 @@ func (s *session) call(method string, params map[string]any, within time.Duratio
 	message := encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(c.id), "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
 		if err := s.conn.Send(ctx, message); err != nil {
+			err = s.late(ctx, err)
 			s.awaitEnd(err)
-			s.post(func() { s.answer(c.id, reply{err: s.late(ctx, err)}) })
+			s.post(func() { s.answer(c.id, reply{err: err}) })
 		}
 	})
 	return c
@@ -60,8 +68,12 @@ func (s *session) notify(method string, params map[string]any) {
 	message := encode(map[string]any{"jsonrpc": "2.0", "method": method, "params": s.dress(params)})
 	s.out.add(func(ctx context.Context) {
 		if err := s.conn.Send(ctx, message); err != nil {
+			err = s.late(ctx, err)
 			s.awaitEnd(err)
-			s.post(func() { s.lose(fmt.Errorf("%s: %w", method, s.late(ctx, err))) })
+			s.post(func() {
+				s.heedRetryAfter(0, err)
+				s.lose(fmt.Errorf("%s: %w", method, err))
+			})
 		}
 	})
 }
@@ -158,7 +170,7 @@ func (s *session) take(e wire.Event) {
 		s.heard = now // what is no message may come from anything that writes there
 	}
 	request := string(e.Request)
-	s.heedRetryAfter(now, e)
+	s.heedRetryAfter(e.RetryAfter, e.Err)
 	if c := s.calls[request]; c != nil && c.listen != nil {
 		c.listen.heardOf(now, c.listen.acked && isSign(e)) // the headers of an answer are no keepalive
 	}
@@ -182,13 +194,13 @@ func (s *session) take(e wire.Event) {
 // maxRetryAfter bounds for how long a server may have its client wait.
 const maxRetryAfter = 10 * time.Minute
 
-// heedRetryAfter notes when the server wants to be asked again, if it has too much to do.
-func (s *session) heedRetryAfter(now time.Time, e wire.Event) {
-	after := e.RetryAfter
-	if refused := (*StatusError)(nil); errors.As(e.Err, &refused) {
+// heedRetryAfter notes when the server wants to be asked again, if it has too much to do: it says so with a message, or by
+// the error in place of one.
+func (s *session) heedRetryAfter(after time.Duration, err error) {
+	if refused := (*StatusError)(nil); errors.As(err, &refused) {
 		after = refused.RetryAfter
 	}
-	if until := now.Add(min(after, maxRetryAfter)); after > 0 && until.After(s.notBefore) {
+	if until := time.Now().Add(min(after, maxRetryAfter)); after > 0 && until.After(s.notBefore) {
 		s.notBefore = until
 	}
 }
@@ -206,7 +218,7 @@ func (s *session) takeAnswer(request string, e wire.Event) {
 	if e.Message.Error != nil {
 		r.err = e.Message.Error
 		if id == "" || id == "null" {
-			s.log.Warn("the server answered with an error to what it does not say", "err", r.err)
+			s.warnOnce("the server answered with an error to what it does not say", "err", r.err)
 		}
 	}
 	s.answer(id, r)

@@ -36,7 +36,9 @@
 // A change may be told more often than it happened: two listens cover a resource while one replaces the other.
 //
 // A resource that cannot be read though the server answers to other requests keeps none of them from being told: what is
-// known of it is the error, and it is read again every so often.
+// known of it is the error, and it is read again every so often. A read or a look at a list that the server refuses for a
+// while, by Retry-After, is made again then. If that helps nothing, the connection is lost where the list of resources is wanted,
+// and a list of tools or prompts counts as not to be had.
 //
 // # Slow consumers
 //

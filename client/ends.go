@@ -45,7 +45,7 @@ func (s *session) unheeded(l *listening) {
 	s.replaced()
 }
 
-// maxRefusals is how many refused listens are tried again in parts, in one session.
+// maxRefusals is how many refused listens are tried again in parts, of those that are asked for at one time.
 const maxRefusals = 64
 
 // refused goes on after an error in place of an acknowledgement. Something in the filter may be more than the server takes:
@@ -56,7 +56,7 @@ func (s *session) refused(l *listening, fault *jsonrpc.Error) {
 	switch {
 	case fault.Code == jsonrpc.MethodNotFound || fault.Code == jsonrpc.InvalidParams && (len(parts) == 0 || s.refusals > maxRefusals):
 		s.log.Warn("the server has refused a listen", "err", fault)
-		s.shun(l.ext)
+		s.shun(l)
 		s.unheeded(l)
 	case fault.Code == jsonrpc.InvalidParams:
 		s.unanswered--
@@ -71,7 +71,7 @@ func (s *session) refused(l *listening, fault *jsonrpc.Error) {
 	}
 }
 
-// parts are what together asks for the same as l: lists, extensions and URIs apart, and then each of the last two in halves.
+// parts are what together asks for the same as l: lists, extensions and URIs apart, and then each of them in parts.
 // There are none of what cannot be parted.
 func (l *listening) parts() []*listening {
 	follows := slices.DeleteFunc(slices.Clone(l.follows), func(f *follow) bool { return f.by != l }) // another took over
@@ -87,6 +87,9 @@ func (l *listening) parts() []*listening {
 			halves[2*i/len(l.ext)].ext[name] = l.ext[name]
 		}
 		return halves
+	case lists&(lists-1) != 0: // more than one
+		first := lists & -lists
+		return []*listening{{flags: first}, {flags: lists &^ first}}
 	case len(follows) > 1:
 		half := len(follows) / 2
 		return []*listening{{follows: follows[:half:half]}, {follows: follows[half:]}}

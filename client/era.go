@@ -94,8 +94,15 @@ func (s *session) choose(result json.RawMessage) {
 	s.begin(mcp.Modern, info)
 }
 
-// fallBack initializes with the newest revision of those supported, which do not include the modern one.
+// fallBack initializes with the newest revision of those supported, which do not include the modern one. If the server is
+// being asked to initialize already, that goes on: it negotiates, and may take no second.
 func (s *session) fallBack(supported []string, cause error) {
+	if s.legacy != nil {
+		if s.legacy.failed != nil {
+			s.lose(s.legacy.failed)
+		}
+		return
+	}
 	for _, version := range mcp.LegacyVersions() {
 		if slices.Contains(supported, version) {
 			s.initialize(version, cause)

@@ -150,6 +150,48 @@ func TestACommandThatDoesNotAnswerIsAskedToInitialize(t *testing.T) {
 	}
 }
 
+// TestALateWordOnVersionsIsNoReasonToInitializeTwice, which a server may refuse.
+func TestALateWordOnVersionsIsNoReasonToInitializeTwice(t *testing.T) {
+	fault := &jsonrpc.Error{Code: -32022, Message: "no", Data: map[string]any{"supported": []string{"2025-06-18"}}}
+	for name, say := range map[string]func(c *fakeConn, r request){
+		"an error": func(c *fakeConn, r request) { c.failLocked(r.ID, fault) },
+		"a result": func(c *fakeConn, r request) { c.answerLocked(r.ID, jsonRaw(`{"supportedVersions":["2025-06-18"]}`)) },
+	} {
+		for _, refused := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, refused), func(t *testing.T) {
+				var asked []request
+				withLab(t, Want{}, Options{}, func(f *fake) {
+					f.legacy = "2025-06-18"
+					f.mute = func(c *fakeConn, r request) bool {
+						asked = append(asked, r)
+						return true
+					}
+				}, func(l *lab) {
+					time.Sleep(6 * time.Second)
+					l.do(func() {
+						l.mute = nil
+						if refused {
+							l.last().failLocked(asked[1].ID, jsonrpc.Errorf(jsonrpc.InternalError, "broken"))
+						}
+						say(l.last(), asked[0])
+						if !refused {
+							l.last().serveLocked(asked[1])
+						}
+					})
+					if refused {
+						l.lostBy("initialize: broken (-32603) (before that, server/discover: the server has stalled)")
+						return
+					}
+					l.expect("live 0 0 0")
+					if log := l.requests(); !slices.Equal(log, []string{"server/discover", "initialize", "notifications/initialized"}) {
+						t.Errorf("the server was asked %q", log)
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestASupportedVersionIsTakenFromTheAnswer(t *testing.T) {
 	withLab(t, Want{}, Options{}, func(f *fake) {
 		f.legacy = "2025-11-25"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -96,7 +95,7 @@ func (s *session) took(f *follow, got *snapshot, how dirt, fresh time.Duration) 
 // understand takes the answer to a read. An error that the server answered with is part of what is known, unless it says
 // that the server is in trouble; err is why nothing is known.
 func understand(r reply) (got *snapshot, fresh time.Duration, err error) {
-	if fault := r.fault(); fault != nil && r.status < http.StatusInternalServerError && r.status != http.StatusTooManyRequests {
+	if fault := r.fault(); fault != nil && !r.isTrouble() {
 		return &snapshot{err: fault}, 0, nil
 	}
 	if r.err != nil {

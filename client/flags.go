@@ -44,7 +44,7 @@ func (s *session) wantedFlags() flagSet { return flagsOf(s.want) }
 
 // askedFlags are those of wantedFlags that are asked for, with the extensions: all that the server has not refused.
 func (s *session) askedFlags() (flags flagSet, ext map[string]json.RawMessage) {
-	flags, ext = s.wantedFlags(), map[string]json.RawMessage{}
+	flags, ext = s.wantedFlags()&^s.shunned, map[string]json.RawMessage{}
 	for name, value := range s.want.Extensions {
 		if !s.unmet[name] {
 			ext[name] = value
@@ -107,10 +107,11 @@ func (s *session) honourExtensions(asked, honoured map[string]json.RawMessage) (
 	return some
 }
 
-// shun notes extensions that the server refuses.
-func (s *session) shun(refused map[string]json.RawMessage) {
-	s.honourExtensions(refused, nil)
-	for name, value := range refused {
+// shun notes lists and extensions that the server refuses.
+func (s *session) shun(refused *listening) {
+	s.shunned |= refused.flags & s.wantedFlags() &^ extensions
+	s.honourExtensions(refused.ext, nil)
+	for name, value := range refused.ext {
 		if bytes.Equal(value, s.want.Extensions[name]) {
 			s.unmet[name] = true
 		}

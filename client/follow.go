@@ -63,6 +63,11 @@ func (s *session) adopt() {
 	if !s.want.Read {
 		s.c.view.retain(func(string) bool { return false })
 	}
+	if !s.want.List {
+		s.c.listKnown = false
+		s.c.view.setList(nil, false)
+	}
+	s.forget()
 	s.stale = s.want.List && s.legacy != nil
 }
 
@@ -196,17 +201,24 @@ func (s *session) rewant() {
 	}
 	s.rewantList(before)
 	s.rewantFlags(before)
+	s.forget()
+}
+
+// forget takes back what is owed and not wanted any more. While the list is not known, any resource may be listed.
+func (s *session) forget() {
 	s.c.queue.forget(func(kind Kind, uri string) bool {
 		switch kind {
 		case Added, Removed:
-			return !want.List
+			return !s.want.List
 		case Updated:
 			f := s.followed[uri]
-			return f == nil || !f.wanted()
+			return (f == nil || !f.wanted()) && (s.walked || !s.want.Listed)
 		case ToolsChanged:
-			return !want.Tools
+			return !s.want.Tools
 		case PromptsChanged:
-			return !want.Prompts
+			return !s.want.Prompts
+		case Notification:
+			return len(s.want.Extensions) == 0
 		}
 		return false
 	})
@@ -259,7 +271,9 @@ func (s *session) rewantFlags(before Want) {
 		if has&flag == 0 {
 			s.polls.remove(it)
 			delete(s.looks, flag)
+			delete(s.digests, flag)
 			s.unhonoured &^= flag
 		}
 	}
+	s.shunned &= has
 }

@@ -108,6 +108,7 @@ func (s *session) follow(then func()) {
 		err := s.conn.Follow(ctx)
 		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		s.post(func() {
+			s.heedRetryAfter(0, err)
 			switch {
 			case s.legacy != l: // server/discover was answered after all
 				return

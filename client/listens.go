@@ -28,6 +28,7 @@ func (s *session) cover() {
 	if s.unanswered > 0 {
 		return
 	}
+	s.refusals = 0
 	needed := 1 + (len(s.followed)-1)/s.opts.MaxURIs
 	open := len(s.listens) - len(s.retired)
 	if s.merged && open > 0 {

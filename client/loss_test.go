@@ -247,8 +247,8 @@ func TestWhatIsWrongFromTheStartIsNoLoss(t *testing.T) {
 		"is not valid UTF-8":             New(Command("x"), Want{URIs: []string{"test://\xff"}}, nil),
 		"bytes long":                     New(Command("x"), Want{URIs: []string{strings.Repeat("x", 1<<17)}}, nil),
 		"the specification knows":        New(Command("x"), Want{Extensions: map[string]jsonRaw{"toolsListChanged": jsonRaw("true")}}, nil),
-		"com.example/x is not valid":     New(Command("x"), Want{Extensions: map[string]jsonRaw{"com.example/x": jsonRaw("{")}}, nil),
-		"the extensions are 1048583 byt": New(Command("x"), Want{Extensions: map[string]jsonRaw{"big/big": jsonRaw(`"` + strings.Repeat("x", 1<<20-2) + `"`)}}, nil),
+		`com.example/x" is not valid`:    New(Command("x"), Want{Extensions: map[string]jsonRaw{"com.example/x": jsonRaw("{")}}, nil),
+		"the extensions are 1048585 byt": New(Command("x"), Want{Extensions: map[string]jsonRaw{"big/big": jsonRaw(`"` + strings.Repeat("x", 1<<20-2) + `"`)}}, nil),
 	} {
 		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Run: %v, want %s", err, want)

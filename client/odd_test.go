@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -244,6 +245,102 @@ func TestALookThatIsRefusedForAWhileIsNotTheLast(t *testing.T) {
 			if l.expect(want); refused != 1 {
 				t.Error("no look was refused")
 			}
+		})
+	}
+}
+
+// So is a server that opens no stream of announcements for a while.
+func TestAStreamThatIsRefusedForAWhileIsWaitedFor(t *testing.T) {
+	withLab(t, Want{}, Options{}, func(f *fake) {
+		f.legacy, f.overHTTP = "2025-11-25", true
+		f.followErr = &wire.StatusError{Status: 429, RetryAfter: 2 * time.Minute}
+	}, func(l *lab) {
+		time.Sleep(110 * time.Second)
+		if l.requests(); len(l.dials) != 1 {
+			t.Errorf("%d connections", len(l.dials))
+		}
+	})
+}
+
+// A page that is refused since the server has too much to do is no cursor that it does not take: the list is not walked again
+// and again. It is walked when the server says; if that helps nothing, the connection is lost by that reason.
+func TestAPageThatIsRefusedForAWhileIsNoStaleCursor(t *testing.T) {
+	for _, status := range []int{429, 503} {
+		withLab(t, Want{List: true}, Options{}, func(f *fake) {
+			someFiles("a", "b", "c", "d")(f)
+			f.overHTTP = true
+			f.mute = func(c *fakeConn, r request) bool {
+				if r.Params.Cursor == "" {
+					return false
+				}
+				c.emitLocked(wire.Event{Request: r.ID, Status: status, RetryAfter: time.Minute, Message: &wire.Message{ID: r.ID, Error: &Error{Code: -32603, Message: "busy"}}})
+				return true
+			}
+		}, func(l *lab) {
+			time.Sleep(50 * time.Second)
+			walks := slices.DeleteFunc(l.requests(), func(r string) bool { return r != "resources/list" })
+			if len(walks) != 1 || len(l.dials) != 1 {
+				t.Errorf("%d walks, %d connections", len(walks), len(l.dials))
+			}
+			busy := l.mute
+			l.do(func() { l.mute = nil })
+			time.Sleep(time.Minute)
+			l.expect("live 4 0 0")
+			l.do(func() { l.mute = busy })
+			l.write("test://new", "new")
+			l.expect()
+			l.do(func() { l.mute = nil })
+			time.Sleep(70 * time.Second)
+			l.expect("added test://new")
+			l.do(func() { l.mute = busy })
+			l.write("test://newer", "newer")
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			l.lostBy("resources/list: busy (-32603)")
+		})
+	}
+}
+
+// A look at a list of tools that is refused for a while says nothing of the list, loses nothing else, and is not the last.
+func TestALookAtToolsThatIsRefusedForAWhileIsNotTheLast(t *testing.T) {
+	for name, refuse := range map[string]func(r request) wire.Event{
+		"without a message": func(r request) wire.Event {
+			return wire.Event{Request: r.ID, Status: 429, End: true, Err: &wire.StatusError{Status: 429, RetryAfter: time.Minute}}
+		},
+		"with a message": func(r request) wire.Event {
+			return wire.Event{Request: r.ID, Status: 503, RetryAfter: time.Minute, Message: &wire.Message{ID: r.ID, Error: &Error{Code: -32603, Message: "busy"}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused := 0
+			withLab(t, Want{Tools: true, URIs: []string{"test://a"}}, Options{}, func(f *fake) {
+				f.overHTTP = true
+				f.honour = func(asked filter) filter {
+					asked.Tools = false
+					return asked
+				}
+			}, func(l *lab) {
+				l.expect("live 0 1 0")
+				l.do(func() {
+					l.mute = func(c *fakeConn, r request) bool {
+						if r.Method != "tools/list" {
+							return false
+						}
+						refused++
+						c.emitLocked(refuse(r))
+						return true
+					}
+				})
+				time.Sleep(50 * time.Second)
+				if l.expect(); refused != 1 {
+					t.Errorf("it was refused %d times", refused)
+				}
+				l.write("test://a", "A")
+				l.expect("updated test://a")
+				l.do(func() { l.mute, l.files["tools"] = nil, "another" })
+				time.Sleep(time.Minute)
+				l.expect("tools changed")
+			})
 		})
 	}
 }

@@ -45,7 +45,8 @@ type Options struct {
 	Poll time.Duration
 	// PollMax is the most time between two looks, unless there are too many to look at or the ttlMs is longer. Zero: 30 s.
 	PollMax time.Duration
-	// MaxNotifications is how many events of kind [Notification] wait for [Client.Next]. Zero: 1,000.
+	// MaxNotifications is how many events of kind [Notification] wait for [Client.Next]. Fewer do if they take more than 64 MiB.
+	// Zero: 1,000.
 	MaxNotifications int
 	// CacheBytes bounds what [Client.Read] remembers while its ttlMs lasts. Zero: 16 MiB. Negative: nothing is remembered.
 	CacheBytes int

@@ -18,7 +18,8 @@ type pollItem struct {
 	every time.Duration // before jitter, without regard to the ttl
 	place int           // in polls, -1: a look is under way
 
-	anyway bool // though polling is turned off
+	anyway  bool // though polling is turned off
+	refused int  // how often nothing was to be had of a list, since the server was in trouble
 }
 
 // polls is a heap of what is to be looked at, the first due on top.
@@ -158,6 +159,10 @@ func (s *session) look(it *pollItem) {
 				NextCursor     string
 				TTLMs          lifetime
 			}
+			if r.isTrouble() {
+				s.lookLater(it)
+				return
+			}
 			if fault := r.fault(); fault != nil {
 				fresh = 0
 				fmt.Fprintf(digest, "error %s", fault) // such as that there are none
@@ -179,6 +184,19 @@ func (s *session) look(it *pollItem) {
 		})
 	}
 	next("")
+}
+
+// lookLater goes on after a look that says nothing of the list. If nothing is known of it yet, it is enough to know in the end
+// that it cannot be had.
+func (s *session) lookLater(it *pollItem) {
+	if s.looks[it.flag] != it {
+		return
+	}
+	it.refused++
+	if _, known := s.digests[it.flag]; !known && (it.refused >= maxTries || s.opts.Poll < 0) {
+		s.digests[it.flag] = [32]byte{}
+	}
+	s.polls.again(it, false, time.Until(s.notBefore), s)
 }
 
 // maxPages bounds a walk whose entries are not counted.

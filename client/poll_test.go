@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
 
 // deaf is a server that honours nothing.
@@ -130,4 +131,43 @@ func TestAServerWithoutResourcesHasAnEmptyList(t *testing.T) {
 			return nil
 		}
 	}, func(l *lab) { l.expect("live 0 0 0") })
+}
+
+// TestAListThatIsWantedAgainIsLookedAtAnew: what was known of it before says nothing of what it is when Live is told.
+func TestAListThatIsWantedAgainIsLookedAtAnew(t *testing.T) {
+	withLab(t, Want{Tools: true}, Options{}, deaf("tools"), func(l *lab) {
+		l.expect("live 0 0 0")
+		l.set(Want{})
+		l.expect("live 0 0 0")
+		var answer func()
+		l.do(func() { answer = l.mutesLocked("tools/list", 1) })
+		l.set(Want{Tools: true})
+		l.expect()
+		l.do(answer)
+		l.expect("live 0 0 0")
+	})
+}
+
+// TestAListOfToolsThatIsNotToBeHadKeepsNothingFromBeingTold, whether it is polled or not.
+func TestAListOfToolsThatIsNotToBeHadKeepsNothingFromBeingTold(t *testing.T) {
+	for _, poll := range []time.Duration{0, -1} {
+		withLab(t, Want{Tools: true}, Options{Poll: poll}, func(f *fake) {
+			deaf()(f)
+			f.overHTTP = true
+			f.mute = func(c *fakeConn, r request) bool {
+				if r.Method == "tools/list" {
+					c.emitLocked(wire.Event{Request: r.ID, Status: 502, End: true, Err: &wire.StatusError{Status: 502}})
+				}
+				return r.Method == "tools/list"
+			}
+		}, func(l *lab) {
+			time.Sleep(time.Minute)
+			l.expect("live 0 0 0")
+			l.do(func() { l.mute = nil })
+			time.Sleep(time.Minute)
+			if poll == 0 {
+				l.expect("tools changed")
+			}
+		})
+	}
 }

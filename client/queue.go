@@ -20,6 +20,7 @@ type queue struct {
 	held   []*item // become owed when Live is
 	shut   bool    // Live is not owed since the last Lost: hold back
 	notes  []note  // of the item of notifications
+	heavy  int     // bytes of the notes
 	missed int     // how many notes were dropped before the first of them
 	empty  int     // how many in order and held were dropped
 }
@@ -168,17 +169,31 @@ func (q *queue) changed(kind Kind) {
 	q.rouse()
 }
 
+// size is what a note takes, in bytes.
+func (n note) size() int { return len(n.method) + len(n.params) }
+
+// maxNoteBytes bounds the notes that wait, but for one.
+const maxNoteBytes = 64 << 20
+
 // notify owes a notification; if too many are, the oldest is dropped and counted.
 func (q *queue) notify(method string, params json.RawMessage) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.itemLocked(itemKey{kind: Notification})
-	if len(q.notes) >= q.maxNotes {
-		q.notes = slices.Delete(q.notes, 0, 1)
+	n := note{method, slices.Clone(params)}
+	for len(q.notes) >= q.maxNotes || len(q.notes) > 0 && q.heavy+n.size() > maxNoteBytes {
+		q.dropNoteLocked()
 		q.missed++
 	}
-	q.notes = append(q.notes, note{method, slices.Clone(params)})
+	q.notes = append(q.notes, n)
+	q.heavy += n.size()
 	q.rouse()
+}
+
+// dropNoteLocked drops the oldest note.
+func (q *queue) dropNoteLocked() {
+	q.heavy -= q.notes[0].size()
+	q.notes = slices.Delete(q.notes, 0, 1)
 }
 
 // forget takes back what is owed of a resource that is no longer wanted, or of the kinds that are not.
@@ -191,6 +206,9 @@ func (q *queue) forget(unwanted func(kind Kind, uri string) bool) {
 			it.added = it.added && !unwanted(Added, key.uri)
 		}
 		it.updated = it.updated && !unwanted(key.kind, key.uri)
+		if key.kind == Notification && unwanted(key.kind, "") {
+			q.notes, q.heavy, q.missed = nil, 0, 0
+		}
 		if key.kind == Updated && it.owesNothing() {
 			q.dropLocked(it)
 		}
@@ -267,7 +285,8 @@ func (q *queue) takeLocked(it *item) (e Event, ok, more bool) {
 	case it.key.kind == Notification && len(q.notes) > 0:
 		n := q.notes[0]
 		e = Event{Kind: Notification, Method: n.method, Params: n.params, Missed: q.missed}
-		q.notes, q.missed = slices.Delete(q.notes, 0, 1), 0
+		q.dropNoteLocked()
+		q.missed = 0
 		return e, true, len(q.notes) > 0
 	}
 	return Event{}, false, false

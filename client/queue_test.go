@@ -92,3 +92,26 @@ func TestMemoryOfTheQueueIsBounded(t *testing.T) {
 		t.Errorf("%d were missed, and it is not said", missed)
 	}
 }
+
+// TestNotificationsThatWaitAreNotTooHeavy: a server may make each of them as long as a message can be.
+func TestNotificationsThatWaitAreNotTooHeavy(t *testing.T) {
+	q := newQueue(1000)
+	q.live(Event{Kind: Live})
+	huge := make([]byte, maxNoteBytes/2)
+	for range 5 {
+		q.notify("x", huge)
+	}
+	q.notify("y", make([]byte, maxNoteBytes+1)) // the only one may be
+	if len(q.notes) != 1 || q.missed != 5 {
+		t.Errorf("%d wait, %d were missed", len(q.notes), q.missed)
+	}
+	for range 5 {
+		q.notify("x", huge[1:]) // with the method it is no more than half
+	}
+	if len(q.notes) != 2 || q.missed != 9 {
+		t.Errorf("%d wait, %d were missed", len(q.notes), q.missed)
+	}
+	if got := drained(q); len(got) != 3 || q.heavy != 0 {
+		t.Errorf("told %q, and %d bytes count still", got, q.heavy)
+	}
+}

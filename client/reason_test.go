@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -58,4 +59,46 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 			}
 		}, func(l *lab) { l.lostBy(want) })
 	}
+}
+
+// TestAnErrorToNothingIsSaidOnce, however many of them a server sends.
+func TestAnErrorToNothingIsSaidOnce(t *testing.T) {
+	withLab(t, Want{}, Options{}, nil, func(l *lab) {
+		l.expect("live 0 0 0")
+		l.do(func() {
+			for range 10 {
+				l.last().emitLocked(wire.Event{Message: &wire.Message{Error: &Error{Code: -32700, Message: "what?"}}})
+			}
+		})
+		l.says(1, "the server answered with an error to what it does not say")
+	})
+}
+
+// TestALossSaysWhatWasAsked, also of what was asked only to see whether the server is there.
+func TestALossSaysWhatWasAsked(t *testing.T) {
+	withLab(t, Want{}, Options{}, func(f *fake) { f.overHTTP = true }, func(l *lab) {
+		l.expect("live 0 0 0")
+		l.do(func() {
+			l.mute = func(c *fakeConn, r request) bool {
+				c.emitLocked(wire.Event{Request: r.ID, End: true, Err: io.EOF})
+				return true
+			}
+		})
+		time.Sleep(30 * time.Second)
+		l.lostBy("server/discover: EOF")
+	})
+}
+
+// TestWaitingForAnEndIsNoStall: that a command takes nothing any more was known at once, however short its Timeout is.
+func TestWaitingForAnEndIsNoStall(t *testing.T) {
+	withLab(t, Want{}, Options{Timeout: time.Second}, func(f *fake) {
+		f.legacy = "2025-06-18"
+		f.mute = func(c *fakeConn, r request) bool {
+			c.deaf = r.Method == "initialize"
+			return false
+		}
+	}, func(l *lab) {
+		time.Sleep(endWithin)
+		l.lostBy("notifications/initialized: the connection to the server is closed")
+	})
 }

@@ -44,7 +44,8 @@ type session struct {
 	flags      *listening // that carries the flags, nil if none is open or asked for
 	listens    map[string]*listening
 	unanswered int             // of listens and legacy subscriptions: neither acknowledged nor refused
-	refusals   int             // of listens in this session
+	refusals   int             // of listens since all were answered
+	shunned    flagSet         // lists that the server refuses, so that they are not asked for again
 	renew      bool            // all listens are to be replaced
 	merged     bool            // they were, or are the first
 	least      int             // how many listens there were then
@@ -65,6 +66,7 @@ type session struct {
 	walks     int           // how often it was begun
 	walkedAt  [16]time.Time // when, the last times
 	walkRest  time.Time     // until when it is not begun again
+	putOff    int           // how often in a row since the server was busy
 	compare   bool          // the next walk looks for changes of what is listed
 	dirty     []*follow
 	reading   int  // of fetches

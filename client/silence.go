@@ -124,10 +124,10 @@ func (s *session) ask(then func(error)) {
 		method = "ping"
 	}
 	s.call(method, nil, s.opts.Timeout, func(r reply) {
-		if r.fault() != nil {
+		if r.err == nil || r.fault() != nil {
 			then(nil)
 			return
 		}
-		then(r.err)
+		then(fmt.Errorf("%s: %w", method, r.err))
 	})
 }

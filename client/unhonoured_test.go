@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -159,5 +160,96 @@ func TestWhatIsNotAnnouncedIsNamed(t *testing.T) {
 	}, func(l *lab) {
 		l.expect("live 0 3 2")
 		l.says(1, `looked at every so often" count=2 uri=test://b`)
+	})
+}
+
+// TestARefusedListKeepsNoOtherFromBeingAnnounced, however often the filter changes, and is not asked for again in vain.
+func TestARefusedListKeepsNoOtherFromBeingAnnounced(t *testing.T) {
+	asked := 0 // for what is refused
+	withLab(t, Want{List: true, Tools: true, Prompts: true}, Options{}, func(f *fake) {
+		someFiles("a")(f)
+		f.refuse = func(_ *fakeConn, r request) *jsonrpc.Error {
+			if !r.Params.Notifications.Tools {
+				return nil
+			}
+			asked++
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown member")
+		}
+	}, func(l *lab) {
+		l.unhonoured("toolsListChanged")
+		before := asked
+		for i := range 2 * maxRefusals {
+			want := Want{List: true, Tools: true, Prompts: i%2 == 0, URIs: []string{fmt.Sprint("test://", i)}}
+			l.set(want)
+			l.unhonoured("toolsListChanged")
+			l.settled()
+			if s := l.c.Status(); len(s.Polled) > 0 || !slices.Equal(s.PolledLists, []string{"tools"}) {
+				t.Fatalf("after %d filters polled are %q and %q", i+1, s.Polled, s.PolledLists)
+			}
+		}
+		if asked != before {
+			t.Errorf("it was asked for %d times more", asked-before)
+		}
+		l.told()
+		l.set(Want{List: true})
+		l.unhonoured()
+		l.settled()
+		l.do(func() { l.refuse = nil })
+		l.set(Want{List: true, Tools: true}) // it was not wanted meanwhile
+		l.unhonoured()
+		l.settled()
+		l.do(func() { l.last().notifyLocked(l.onlyLocked(), "tools/list_changed", nil) })
+		if told := l.told(); !l.last().listens[l.onlyLocked()].Tools || !slices.Contains(told, "tools changed") {
+			t.Errorf("it is not asked for; told %q", told)
+		}
+	})
+}
+
+// TestAListThatIsRefusedIsPolled, though it is not asked for any more.
+func TestAListThatIsRefusedIsPolled(t *testing.T) {
+	withLab(t, Want{List: true}, Options{}, func(f *fake) {
+		someFiles("a")(f)
+		f.refuse = func(_ *fakeConn, r request) *jsonrpc.Error {
+			if r.Params.Notifications.Resources {
+				return jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown member")
+			}
+			return nil
+		}
+	}, func(l *lab) {
+		l.unhonoured("resourcesListChanged")
+		l.set(Want{List: true, Tools: true})
+		l.unhonoured("resourcesListChanged")
+		l.write("test://b", "b")
+		time.Sleep(time.Minute)
+		l.expect("added test://b")
+		l.set(Want{Listed: true})
+		l.unhonoured("resourcesListChanged")
+		l.write("test://b", "B")
+		l.expect("updated test://b")
+	})
+}
+
+// TestRefusalsOfOneFilterAreNotHeldAgainstAnother: a server that takes few URIs in one listen is asked in parts each time.
+func TestRefusalsOfOneFilterAreNotHeldAgainstAnother(t *testing.T) {
+	var uris []string
+	for i := range 50 {
+		uris = append(uris, fmt.Sprint("test://", i))
+	}
+	withLab(t, Want{URIs: uris}, Options{}, func(f *fake) {
+		f.refuse = func(_ *fakeConn, r request) *jsonrpc.Error {
+			if len(r.Params.Notifications.URIs) > 1 {
+				return jsonrpc.Errorf(jsonrpc.InvalidParams, "too many")
+			}
+			return nil
+		}
+	}, func(l *lab) {
+		l.expect("live 0 50 0")
+		for i := range 4 {
+			l.set(Want{URIs: uris[i+1:]})
+			if told := l.told(); len(told) == 0 || told[0] != fmt.Sprintf("live 0 %d 0", 49-i) {
+				t.Errorf("told %q", told)
+			}
+			time.Sleep(time.Minute)
+		}
 	})
 }

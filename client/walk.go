@@ -21,6 +21,7 @@ type walk struct {
 	cursors  map[string]bool // of this round, so that pages that lead in a circle are seen
 	bytes    int             // of the entries
 	restarts int
+	busy     bool // the last answer said no more than that the server is in trouble
 	ask      *ask // that it is for, nil: the session itself
 	then     func(list []*Resource, until time.Time, err error)
 }
@@ -39,9 +40,10 @@ var (
 	errRestarts = errors.New("the server does not take its own cursors")
 )
 
-func (s *session) walk(a *ask, then func([]*Resource, time.Time, error)) {
+func (s *session) walk(a *ask, then func([]*Resource, time.Time, error)) *walk {
 	w := &walk{s: s, ask: a, then: then}
 	w.begin()
+	return w
 }
 
 func (w *walk) begin() {
@@ -62,7 +64,8 @@ func (w *walk) next() {
 }
 
 func (w *walk) took(r reply) {
-	if fault := r.fault(); fault != nil && w.cursor != "" {
+	w.busy = r.isTrouble()
+	if fault := r.fault(); fault != nil && w.cursor != "" && !w.busy {
 		if w.restarts++; w.restarts > maxRestarts {
 			w.then(nil, time.Time{}, fmt.Errorf("%w: %w", errRestarts, fault))
 			return
@@ -141,7 +144,8 @@ func (s *session) walkList() {
 	s.stale, s.walking = false, true
 	s.walkedAt[s.walks%len(s.walkedAt)] = began
 	s.walks++
-	s.walk(nil, func(found []*Resource, until time.Time, err error) {
+	var w *walk
+	w = s.walk(nil, func(found []*Resource, until time.Time, err error) {
 		s.walking = false
 		now := time.Now()
 		s.walkRest = now.Add(min(now.Sub(began), walkPace))
@@ -151,9 +155,13 @@ func (s *session) walkList() {
 			found, until, err = nil, time.Now(), nil
 		}
 		switch {
+		case err != nil && w.busy && now.Before(s.notBefore) && s.putOff < maxTries:
+			s.putOff++
+			s.stale, s.walkRest = true, s.notBefore.Add(time.Duration(s.c.random(int64(s.notBefore.Sub(now)/10)+1)))
 		case err != nil:
 			s.lose(fmt.Errorf("resources/list: %w", err))
 		case s.want.List:
+			s.putOff = 0
 			s.learn(found, until)
 		}
 	})
@@ -174,7 +182,7 @@ func (s *session) walkDue() time.Time {
 
 // listensTo reports whether it is known if the server announces what flag is for.
 func (s *session) listensTo(flag flagSet) bool {
-	return s.unanswered == 0 && (s.legacy != nil || s.flags != nil && s.flags.flags&flag != 0)
+	return s.unanswered == 0 && (s.legacy != nil || s.shunned&flag != 0 || s.flags != nil && s.flags.flags&flag != 0)
 }
 
 // learn compares the list with what was known of it. Nothing is told of the first, and what is to be followed is told as
@@ -183,6 +191,7 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	if !s.stale {
 		s.c.cache.keepList(found, until)
 	}
+	first := !s.walked
 	s.walked = true
 	compare := s.compare
 	s.compare = false
@@ -209,6 +218,9 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	}
 	if it := s.looks[list]; it != nil {
 		s.polls.again(it, changed, time.Until(until), s)
+	}
+	if first {
+		s.forget()
 	}
 	s.shed()
 }

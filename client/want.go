@@ -56,11 +56,11 @@ func (w Want) check() (Want, error) {
 		if slices.Contains(specified, name) {
 			return w, fmt.Errorf("%s is no extension: the specification knows it", name)
 		}
-		if !json.Valid(value) {
-			return w, fmt.Errorf("the extension %s is not valid JSON", name)
+		if !utf8.ValidString(name) || !utf8.Valid(value) || !json.Valid(value) {
+			return w, fmt.Errorf("the extension %q is not valid JSON in UTF-8", name)
 		}
 		extensions[name] = slices.Clone(value)
-		size += len(name) + len(value)
+		size += len(encode(name)) + len(encode(value))
 	}
 	if size > maxFilterBytes/4 {
 		return w, fmt.Errorf("the extensions are %d bytes, the limit is %d", size, maxFilterBytes/4)

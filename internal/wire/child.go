@@ -13,7 +13,7 @@ import (
 // forcibly terminating the process" (basic/transports/stdio, "Shutdown").
 const (
 	leaveWithin = 5 * time.Second // after its input has ended, until SIGTERM, unless a Target says another
-	heedWithin  = 2 * time.Second // after SIGTERM, until it is killed
+	heedWithin  = 2 * time.Second // after SIGTERM, until it is killed, unless a Target says another
 	drainWithin = time.Second     // after its exit, for what others hold of its output; also, after the end of its output, for its exit
 )
 
@@ -24,6 +24,7 @@ type child struct {
 	in    *os.File      // its standard input
 	out   *os.File      // its standard output
 	leave time.Duration // until SIGTERM
+	heed  time.Duration // from then on, until it is killed
 
 	exited chan struct{} // closed by wait
 	exit   error         // set before exited is closed
@@ -51,7 +52,7 @@ func startChild(t *Target) (*child, error) {
 		_ = out.Close()
 		return nil, fmt.Errorf("server does not start: %w", err)
 	}
-	return &child{cmd: cmd, in: in, out: out, leave: t.Leave, exited: make(chan struct{})}, nil
+	return &child{cmd: cmd, in: in, out: out, leave: t.Leave, heed: t.Heed, exited: make(chan struct{})}, nil
 }
 
 // wait reaps the child. It closes the output once read is closed, which says that all of it was read. Others that hold it
@@ -92,7 +93,7 @@ func (c *child) end(hurry <-chan struct{}) error {
 		terminateGroup(c.cmd.Process)
 	case <-hurry:
 	}
-	late.Reset(heedWithin)
+	late.Reset(c.heed)
 	select {
 	case <-c.exited:
 	case <-late.C:

@@ -22,6 +22,9 @@ func Dial(ctx context.Context, t Target, receive func(Event)) (Conn, error) {
 	if t.Leave == 0 {
 		t.Leave = leaveWithin
 	}
+	if t.Heed == 0 {
+		t.Heed = heedWithin
+	}
 	in := &inlet{receive: receive}
 	switch {
 	case len(t.Command) > 0 && t.URL != "":

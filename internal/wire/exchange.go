@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -279,7 +280,7 @@ func (c *httpConn) accepted(r *http.Request) (*http.Response, error) {
 // retryAfter is when the server is to be asked again: "either an HTTP-date or a number of seconds" (RFC 9110, section 10.2.3).
 func retryAfter(answer *http.Response) time.Duration {
 	text := answer.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest
 		return time.Duration(seconds) * time.Second
 	}
 	if date, err := http.ParseTime(text); err == nil {

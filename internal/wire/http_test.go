@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -423,7 +424,7 @@ func TestStreamThatGoesOnAfterItsAnswerIsCut(t *testing.T) {
 }
 
 func TestHTTPTellsWhenToAskAgain(t *testing.T) {
-	for header, want := range map[string]time.Duration{"": 0, "120": 2 * time.Minute, "soon": 0, "-1": 0, "Wed, 21 Oct 2015 07:28:00 GMT": 0} {
+	for header, want := range map[string]time.Duration{"": 0, "120": 2 * time.Minute, "99999999999999999999": math.MaxUint32 / 2 * time.Second, "soon": 0, "-1": 0, "Wed, 21 Oct 2015 07:28:00 GMT": 0} {
 		for _, body := range []string{"", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"busy"}}`} {
 			_, c, s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Retry-After", header)

@@ -19,6 +19,8 @@ type Target struct {
 
 	// Leave is how long a command may take to leave once its input has ended, before SIGTERM tells it to; 0: 5 s.
 	Leave time.Duration
+	// Heed is how long it may take from then on, before it is killed; 0: 2 s.
+	Heed time.Duration
 
 	// MaxMessage is the length in bytes above which a message is not taken, 0: [MaxMessage].
 	MaxMessage int

@@ -235,6 +235,8 @@ func (q *queue) pull() (Event, bool) {
 			} else { // it was dropped, and another may have come
 				q.empty--
 			}
+		} else if it.key.kind == Notification && len(q.order) > 1 && q.order[1].key.kind != Live {
+			q.order[0], q.order[1] = q.order[1], it // others have their turn between two notes
 		}
 		if ok {
 			if len(q.order) > 0 {

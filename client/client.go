@@ -167,7 +167,7 @@ func (c *Client) Next(ctx context.Context) (Event, error) {
 }
 
 // Resources are the entries of the list in its order, as last walked, if [Want.List] says so, but for those that are still to be
-// told as [Added]. The slice is the caller's.
+// told as [Added]. A URI above 64 KiB, which no listen could name, is left out. The slice is the caller's.
 func (c *Client) Resources() []Resource { return c.view.resources() }
 
 // Contents is what a followed resource held when it was last read, if [Want.Read] says so. The error is why it could not

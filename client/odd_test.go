@@ -247,3 +247,14 @@ func TestALookThatIsRefusedForAWhileIsNotTheLast(t *testing.T) {
 		})
 	}
 }
+
+// A URI that is in no listen's reach cannot be followed, whoever lists it.
+func TestAListedURIWithoutMeasureKeepsNothingFromBeingFollowed(t *testing.T) {
+	huge := strings.Repeat("x", maxFilterBytes+1)
+	withLab(t, Want{Listed: true}, Options{}, someFiles("a", huge), func(l *lab) {
+		l.expect("live 1 1 0")
+		l.says(1, "the server lists a URI that is too long")
+		l.write("test://a", "A")
+		l.expect("updated test://a")
+	})
+}

@@ -116,6 +116,10 @@ func (w *walk) add(entries []json.RawMessage) {
 			w.s.warnOnce("the server lists what is no resource", "err", err)
 			continue
 		}
+		if len(e.URI) > maxURIBytes {
+			w.s.warnOnce("the server lists a URI that is too long: it is left out", "bytes", len(e.URI), "limit", maxURIBytes)
+			continue
+		}
 		if !(e.Size > 0 && e.Size < 1<<63) {
 			e.Size = 0
 		}

@@ -42,7 +42,7 @@ type Client struct {
 
 // Status is how things stand with the server.
 type Status struct {
-	Live     bool
+	Live     bool     // what is wanted is followed and known, as [Live] tells; not since [Client.Set], until that is in force
 	Revision string   // of the protocol that is spoken; empty while there is no connection
 	Server   string   // its name and version, as it says; empty if it does not
 	Listens  int      // how many listens are open or asked for
@@ -130,7 +130,9 @@ func (c *Client) Set(w Want) error {
 	defer c.mu.Unlock()
 	c.want, c.fault = w, nil
 	c.turn++
+	c.status.Live = false
 	c.queue.unlive()
+	c.queue.forget(w.unwanted())
 	select {
 	case c.reset <- struct{}{}:
 	default:

@@ -55,8 +55,13 @@ func (s *session) unread(f *follow) {
 	}
 }
 
-// adopt begins to follow what is wanted, at the start of a session. All that was followed before counts as changed.
+// adopt begins to follow what is wanted, at the start of a session. All that was followed before counts as changed. What is
+// wanted may be another than in the session before.
 func (s *session) adopt() {
+	s.c.queue.forget(s.want.unwanted())
+	if !s.want.List {
+		s.forgetList()
+	}
 	for _, uri := range s.want.URIs {
 		s.newFollow(uri).explicit = true
 	}
@@ -175,6 +180,7 @@ func (s *session) rewant() {
 	if !s.ready {
 		return
 	}
+	s.recount = true
 	now := make(map[string]bool, len(want.URIs))
 	for _, uri := range want.URIs {
 		now[uri] = true
@@ -196,19 +202,10 @@ func (s *session) rewant() {
 	}
 	s.rewantList(before)
 	s.rewantFlags(before)
+	unwanted := want.unwanted()
 	s.c.queue.forget(func(kind Kind, uri string) bool {
-		switch kind {
-		case Added, Removed:
-			return !want.List
-		case Updated:
-			f := s.followed[uri]
-			return f == nil || !f.wanted()
-		case ToolsChanged:
-			return !want.Tools
-		case PromptsChanged:
-			return !want.Prompts
-		}
-		return false
+		f := s.followed[uri]
+		return unwanted(kind, uri) || kind == Updated && (f == nil || !f.wanted())
 	})
 }
 
@@ -216,8 +213,7 @@ func (s *session) rewant() {
 func (s *session) rewantList(before Want) {
 	if s.want.List != before.List {
 		s.walked, s.stale = false, s.want.List
-		s.c.listKnown = false
-		s.c.view.setList(nil, false)
+		s.forgetList()
 	}
 	for _, f := range s.followed {
 		if before.Listed && !s.want.Listed {
@@ -243,6 +239,12 @@ func (s *session) rewantList(before Want) {
 	s.stale = s.stale || before.Listed && s.want.List // what was to be told when it is followed is told now
 }
 
+// forgetList: nothing of the list that is known is compared with another.
+func (s *session) forgetList() {
+	s.c.listKnown = false
+	s.c.view.setList(nil, false)
+}
+
 // rewantFlags changes which lists and extensions are followed.
 func (s *session) rewantFlags(before Want) {
 	had, has := flagsOf(before), flagsOf(s.want)
@@ -252,7 +254,6 @@ func (s *session) rewantFlags(before Want) {
 	for name := range s.unmet {
 		if !bytes.Equal(before.Extensions[name], s.want.Extensions[name]) {
 			delete(s.unmet, name) // with another value the server may take it
-			s.recount = true
 		}
 	}
 	for flag, it := range s.looks {

@@ -185,6 +185,9 @@ func (q *queue) notify(method string, params json.RawMessage) {
 func (q *queue) forget(unwanted func(kind Kind, uri string) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if unwanted(Notification, "") {
+		q.notes, q.missed = nil, 0
+	}
 	for key, it := range q.items {
 		if key.kind == Updated {
 			it.removed = it.removed && !unwanted(Removed, key.uri)

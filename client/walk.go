@@ -247,8 +247,9 @@ func (s *session) list(r *Resource) {
 		if isNew || s.live || !s.c.listKnown {
 			f.dirt = clean // nobody knows anything of it that could have changed
 		}
-	} else if !f.wanted() {
-		s.unsettle(f) // the name has come back
+	} else if !f.wanted() { // the name has come back
+		s.unsettle(f)
+		s.recount = s.recount || f.polled != nil
 	}
 	f.listed = true
 	if !isNew {
@@ -276,6 +277,7 @@ func (s *session) unlist(uri string) {
 	if f.explicit {
 		return
 	}
+	s.recount = s.recount || f.polled != nil
 	f.dirt = clean
 	s.settle(f)
 	s.c.view.dropContents(uri)

@@ -22,6 +22,7 @@ type httpConn struct {
 	idle   func() // closes idle connections, if the client is ours
 	inlet  *inlet
 	max    int
+	leave  time.Duration // for the end of a session
 
 	session session
 
@@ -43,7 +44,7 @@ func newHTTP(t *Target, in *inlet) (Conn, error) {
 		return nil, fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", u.Redacted())
 	}
 	u.Fragment = ""
-	c := &httpConn{url: u.String(), header: t.Header, client: t.Client, idle: func() {}, inlet: in, max: t.MaxMessage, open: map[string][]*exchange{}}
+	c := &httpConn{url: u.String(), header: t.Header, client: t.Client, idle: func() {}, inlet: in, max: t.MaxMessage, leave: t.Leave, open: map[string][]*exchange{}}
 	if c.client == nil {
 		transport := ownTransport()
 		c.client = &http.Client{Transport: transport, CheckRedirect: stayThere}
@@ -149,9 +150,14 @@ func (c *httpConn) tell(ctx context.Context, o *outgoing, message []byte) error 
 	return c.do(r)
 }
 
+// restWithin is how long the rest of an answer whose status said all may take.
+const restWithin = 200 * time.Millisecond
+
 // do makes a request whose answer is its status.
 func (c *httpConn) do(r *http.Request) error {
-	answer, err := c.client.Do(r)
+	ctx, cut := context.WithCancel(r.Context())
+	defer cut()
+	answer, err := c.client.Do(r.WithContext(ctx))
 	if err != nil {
 		return c.plain(err)
 	}
@@ -159,6 +165,7 @@ func (c *httpConn) do(r *http.Request) error {
 	if answer.StatusCode/100 != 2 {
 		return statusError(answer)
 	}
+	defer time.AfterFunc(restWithin, cut).Stop()
 	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // lets the connection be used again
 	return nil
 }
@@ -212,13 +219,13 @@ func (c *httpConn) Close(ctx context.Context) error {
 	if _, known := c.session.isOpen(); !known || !first {
 		return nil
 	}
-	return c.leave(ctx)
+	return c.endSession(ctx)
 }
 
-// leave ends the session: "Clients that no longer need a particular session SHOULD send an HTTP DELETE [...] The server MAY
+// endSession ends the session: "Clients that no longer need a particular session SHOULD send an HTTP DELETE [...] The server MAY
 // respond to this request with HTTP 405" (2025-11-25, basic/transports, "Session Management"). No status is an error.
-func (c *httpConn) leave(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, leaveWithin)
+func (c *httpConn) endSession(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, c.leave)
 	defer stop()
 	r, err := c.request(ctx, http.MethodDelete, "", nil)
 	if err != nil {

@@ -163,7 +163,7 @@ func (c *httpConn) do(r *http.Request) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return statusError(answer)
+		return statusError(answer, beginning(answer.Body))
 	}
 	defer time.AfterFunc(restWithin, cut).Stop()
 	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // lets the connection be used again
@@ -182,6 +182,10 @@ func (c *httpConn) plain(err error) error {
 	if c.life.Err() != nil {
 		return ErrClosed
 	}
+	return bare(err)
+}
+
+func bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -234,11 +238,7 @@ func (c *httpConn) endSession(ctx context.Context) error {
 	c.session.set(r.Header)
 	answer, err := c.client.Do(r)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		return fmt.Errorf("the session was not ended: %w", err)
+		return fmt.Errorf("the session was not ended: %w", bare(err))
 	}
 	return answer.Body.Close()
 }

@@ -258,3 +258,14 @@ func TestAListedURIWithoutMeasureKeepsNothingFromBeingFollowed(t *testing.T) {
 		l.expect("updated test://a")
 	})
 }
+
+// "Unlike base JSON-RPC, the ID MUST NOT be null" (basic/index, "Requests"): with one it is no request, and what it tells counts.
+func TestANotificationMayHaveANullID(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://a"}}, Options{}, someFiles("a"), func(l *lab) {
+		l.expect("live 0 1 0")
+		l.do(func() {
+			l.last().sayLocked("", jsonRaw(`{"jsonrpc":"2.0","id":null,"method":"notifications/resources/updated","params":{"uri":"test://a"}}`))
+		})
+		l.expect("updated test://a")
+	})
+}

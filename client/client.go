@@ -80,7 +80,8 @@ func (c *Client) Run(ctx context.Context) error {
 	if fault != nil {
 		return fault
 	}
-	if err := c.target.check(); err != nil {
+	target := c.target.wire()
+	if err := target.Check(); err != nil {
 		return err
 	}
 	return c.supervise(ctx)

@@ -244,9 +244,10 @@ func TestALineThatIsNoMessageIsSurvived(t *testing.T) {
 
 func TestWhatIsWrongFromTheStartIsNoLoss(t *testing.T) {
 	for want, c := range map[string]*Client{
-		"there is no server":             New(Target{}, Want{}, nil),
+		"no server: neither a command":   New(Target{}, Want{}, nil),
 		"not both":                       New(Target{Command: []string{"x"}, URL: "http://localhost"}, Want{}, nil),
-		"is not a URL of HTTP":           New(URL("ftp://localhost/mcp"), Want{}, nil),
+		"begins with http://":            New(URL("ftp://me:s3cret@localhost/mcp"), Want{}, nil),
+		"makes no sense":                 New(URL("http://me:s3cret@[::1/mcp"), Want{}, nil),
 		"the command of the server":      New(Command(""), Want{}, nil),
 		"an empty URI":                   New(Command("x"), Want{URIs: []string{""}}, nil),
 		"is not valid UTF-8":             New(Command("x"), Want{URIs: []string{"test://\xff"}}, nil),
@@ -257,6 +258,8 @@ func TestWhatIsWrongFromTheStartIsNoLoss(t *testing.T) {
 	} {
 		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Run: %v, want %s", err, want)
+		} else if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("the error says what is secret: %v", err)
 		}
 		if _, err := c.Next(t.Context()); err != ErrStopped {
 			t.Errorf("Next: %v", err)

@@ -38,10 +38,7 @@ type httpConn struct {
 func newHTTP(t *Target, in *inlet) (Conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the server makes no sense: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", u.Redacted())
+		return nil, bare(err)
 	}
 	u.Fragment = ""
 	c := &httpConn{url: u.String(), header: t.Header, client: t.Client, idle: func() {}, inlet: in, max: t.MaxMessage, leave: t.Leave, open: map[string][]*exchange{}}
@@ -185,6 +182,7 @@ func (c *httpConn) plain(err error) error {
 	return bare(err)
 }
 
+// bare is err without the URL that net/http and net/url put before it.
 func bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -178,7 +178,7 @@ func (s *session) take(e wire.Event) {
 		s.legacy.stream.heardOf(now, s.legacy.followed && isSign(e))
 	}
 	switch {
-	case e.Message != nil && e.Message.Method != "" && e.Message.ID != nil:
+	case e.Message != nil && e.Message.Method != "" && e.Message.ID != nil && string(e.Message.ID) != "null": // which is no id
 		s.refuse(e.Message)
 	case e.Message != nil && e.Message.Method != "":
 		s.takeNotification(request, e.Message)
@@ -269,11 +269,17 @@ func (s *session) takeNonsense(request string, err error) {
 			return
 		}
 	}
-	if errors.As(err, &frame) && !bytes.HasPrefix(bytes.TrimSpace(frame.Raw), []byte("{")) {
+	if errors.As(err, &frame) && !isTorn(frame.Raw) {
 		s.warnOnce("the server says what is no message", "err", err)
 		return
 	}
 	s.lose(err)
+}
+
+// isTorn reports whether what is no message begins as one does, or as a batch.
+func isTorn(raw []byte) bool {
+	raw = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("[")))
+	return bytes.HasPrefix(raw, []byte("{"))
 }
 
 // refuse answers a request of the server. Only those of earlier revisions may send one; of these it is asked whether the

@@ -42,7 +42,7 @@ type Client struct {
 
 // Status is how things stand with the server.
 type Status struct {
-	Live     bool
+	Live     bool     // what is wanted is followed and known, as [Live] tells; not since [Client.Set], until that is in force
 	Revision string   // of the protocol that is spoken; empty while there is no connection
 	Server   string   // its name and version, as it says; empty if it does not
 	Listens  int      // how many listens are open or asked for
@@ -81,7 +81,8 @@ func (c *Client) Run(ctx context.Context) error {
 	if fault != nil {
 		return fault
 	}
-	if err := c.target.check(); err != nil {
+	target := c.target.wire()
+	if err := target.Check(); err != nil {
 		return err
 	}
 	return c.supervise(ctx)
@@ -131,7 +132,9 @@ func (c *Client) Set(w Want) error {
 	defer c.mu.Unlock()
 	c.want, c.fault = w, nil
 	c.turn++
+	c.status.Live = false
 	c.queue.unlive()
+	c.queue.forget(w.unwanted())
 	select {
 	case c.reset <- struct{}{}:
 	default:
@@ -168,7 +171,7 @@ func (c *Client) Next(ctx context.Context) (Event, error) {
 }
 
 // Resources are the entries of the list in its order, as last walked, if [Want.List] says so, but for those that are still to be
-// told as [Added]. The slice is the caller's.
+// told as [Added]. A URI above 64 KiB, which no listen could name, is left out. The slice is the caller's.
 func (c *Client) Resources() []Resource { return c.view.resources() }
 
 // Contents is what a followed resource held when it was last read, if [Want.Read] says so. The error is why it could not

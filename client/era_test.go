@@ -233,3 +233,16 @@ func TestEarlierServersMayTellOnAnyAnswer(t *testing.T) {
 		}
 	})
 }
+
+// A command of an earlier revision that answers nothing to what it does not know is found, however short the time.
+func TestACommandIsAskedToInitializeWhateverTheTimeout(t *testing.T) {
+	for _, opts := range []Options{{Timeout: 3 * time.Second}, {Timeout: 3 * time.Second, EraTimeout: time.Minute}, {EraTimeout: 20 * time.Second}} {
+		withLab(t, Want{}, opts, func(f *fake) {
+			f.legacy = "2025-11-25"
+			f.mutesLocked("server/discover", 1)
+		}, func(l *lab) {
+			time.Sleep(30 * time.Second)
+			l.expect("live 0 0 0")
+		})
+	}
+}

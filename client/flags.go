@@ -66,8 +66,9 @@ func flagsIn(honoured map[string]json.RawMessage, asked flagSet) (flags flagSet)
 	return flags & asked
 }
 
-// honour notes which of the lists asked for the server announces.
+// honour notes which of the lists asked for, if they are wanted still, the server announces.
 func (s *session) honour(asked, honoured flagSet) {
+	asked &= s.wantedFlags()
 	for _, of := range lists {
 		switch {
 		case asked&of.flag == 0:

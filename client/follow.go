@@ -55,7 +55,8 @@ func (s *session) unread(f *follow) {
 	}
 }
 
-// adopt begins to follow what is wanted, at the start of a session. All that was followed before counts as changed.
+// adopt begins to follow what is wanted, at the start of a session. All that was followed before counts as changed. What is
+// wanted may be another than in the session before.
 func (s *session) adopt() {
 	for _, uri := range s.want.URIs {
 		s.newFollow(uri).explicit = true
@@ -64,8 +65,7 @@ func (s *session) adopt() {
 		s.c.view.retain(func(string) bool { return false })
 	}
 	if !s.want.List {
-		s.c.listKnown = false
-		s.c.view.setList(nil, false)
+		s.forgetList()
 	}
 	s.forget()
 	s.stale = s.want.List && s.legacy != nil
@@ -180,6 +180,7 @@ func (s *session) rewant() {
 	if !s.ready {
 		return
 	}
+	s.recount = true
 	now := make(map[string]bool, len(want.URIs))
 	for _, uri := range want.URIs {
 		now[uri] = true
@@ -206,21 +207,13 @@ func (s *session) rewant() {
 
 // forget takes back what is owed and not wanted any more. While the list is not known, any resource may be listed.
 func (s *session) forget() {
+	unwanted := s.want.unwanted()
 	s.c.queue.forget(func(kind Kind, uri string) bool {
-		switch kind {
-		case Added, Removed:
-			return !s.want.List
-		case Updated:
-			f := s.followed[uri]
-			return (f == nil || !f.wanted()) && (s.walked || !s.want.Listed)
-		case ToolsChanged:
-			return !s.want.Tools
-		case PromptsChanged:
-			return !s.want.Prompts
-		case Notification:
-			return len(s.want.Extensions) == 0
+		if kind != Updated {
+			return unwanted(kind, uri)
 		}
-		return false
+		f := s.followed[uri]
+		return (f == nil || !f.wanted()) && (s.walked || !s.want.Listed)
 	})
 }
 
@@ -228,8 +221,7 @@ func (s *session) forget() {
 func (s *session) rewantList(before Want) {
 	if s.want.List != before.List {
 		s.walked, s.stale = false, s.want.List
-		s.c.listKnown = false
-		s.c.view.setList(nil, false)
+		s.forgetList()
 	}
 	for _, f := range s.followed {
 		if before.Listed && !s.want.Listed {
@@ -255,6 +247,12 @@ func (s *session) rewantList(before Want) {
 	s.stale = s.stale || before.Listed && s.want.List // what was to be told when it is followed is told now
 }
 
+// forgetList: nothing of the list that is known is compared with another.
+func (s *session) forgetList() {
+	s.c.listKnown = false
+	s.c.view.setList(nil, false)
+}
+
 // rewantFlags changes which lists and extensions are followed.
 func (s *session) rewantFlags(before Want) {
 	had, has := flagsOf(before), flagsOf(s.want)
@@ -264,7 +262,6 @@ func (s *session) rewantFlags(before Want) {
 	for name := range s.unmet {
 		if !bytes.Equal(before.Extensions[name], s.want.Extensions[name]) {
 			delete(s.unmet, name) // with another value the server may take it
-			s.recount = true
 		}
 	}
 	for flag, it := range s.looks {

@@ -174,6 +174,16 @@ func TestStatusSaysHowThingsStand(t *testing.T) {
 				t.Errorf("it did not warn that the server %s: %s", warning, l.said)
 			}
 		}
+		var answer func()
+		l.do(func() { answer = l.mutesLocked("subscriptions/listen", 1) })
+		l.set(Want{URIs: []string{"test://a", "test://c"}})
+		if l.told(); l.c.Status().Live {
+			t.Error("status is live before what was set is followed")
+		}
+		l.do(answer)
+		if l.told(); !l.c.Status().Live {
+			t.Error("status is not live though what was set is followed")
+		}
 		l.cut(errors.New("cut"))
 		if s := l.c.Status(); s.Live || s.Listens != 0 || s.Revision != "" {
 			t.Errorf("status after the loss %+v", s)

@@ -203,13 +203,18 @@ func TestAGracefulEndIsToldFromALoss(t *testing.T) {
 		"torn message": {func(l *lab, c *fakeConn, id string) {
 			c.emitLocked(wire.Event{Err: &wire.FrameError{Raw: []byte(` {"jsonrpc":"2.0","met`), Reason: "not valid JSON"}})
 		}, false, "the server sent what is no message: not valid JSON: \" {\\\"jsonrpc\\\":\\\"2.0\\\",\\\"met\""},
+		"torn batch": {func(l *lab, c *fakeConn, id string) {
+			c.emitLocked(wire.Event{Err: &wire.FrameError{Raw: []byte(`[ {"jsonrpc"`), Reason: "not valid JSON"}})
+		}, false, "the server sent what is no message: not valid JSON: \"[ {\\\"jsonrpc\\\"\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withLab(t, Want{List: true}, Options{}, nil, func(l *lab) {
 				l.expect("live 0 0 0")
 				id := l.listens()[0]
 				l.do(func() { c.do(l, l.last(), id) })
-				e, err := l.c.Next(l.t.Context())
+				ctx, stop := context.WithTimeout(l.t.Context(), time.Second)
+				defer stop()
+				e, err := l.c.Next(ctx)
 				if err != nil || e.Kind != Lost || e.Graceful != c.graceful || e.Err.Error() != c.err {
 					t.Errorf("told %v %v %v, %v", e.Kind, e.Graceful, e.Err, err)
 				}
@@ -225,9 +230,9 @@ func jsonNumber(id string) any { return atoi(id) }
 func TestALineThatIsNoMessageIsSurvived(t *testing.T) {
 	withLab(t, Want{List: true}, Options{}, nil, func(l *lab) {
 		l.expect("live 0 0 0")
-		for range 3 {
+		for _, line := range []string{"listening", "[info] listening", "[", ""} {
 			l.do(func() {
-				l.last().emitLocked(wire.Event{Err: &wire.FrameError{Raw: []byte("listening"), Reason: "not valid JSON"}})
+				l.last().emitLocked(wire.Event{Err: &wire.FrameError{Raw: []byte(line), Reason: "not valid JSON"}})
 			})
 		}
 		l.expect()
@@ -239,9 +244,10 @@ func TestALineThatIsNoMessageIsSurvived(t *testing.T) {
 
 func TestWhatIsWrongFromTheStartIsNoLoss(t *testing.T) {
 	for want, c := range map[string]*Client{
-		"there is no server":             New(Target{}, Want{}, nil),
+		"no server: neither a command":   New(Target{}, Want{}, nil),
 		"not both":                       New(Target{Command: []string{"x"}, URL: "http://localhost"}, Want{}, nil),
-		"is not a URL of HTTP":           New(URL("ftp://localhost/mcp"), Want{}, nil),
+		"begins with http://":            New(URL("ftp://me:s3cret@localhost/mcp"), Want{}, nil),
+		"makes no sense":                 New(URL("http://me:s3cret@[::1/mcp"), Want{}, nil),
 		"the command of the server":      New(Command(""), Want{}, nil),
 		"an empty URI":                   New(Command("x"), Want{URIs: []string{""}}, nil),
 		"is not valid UTF-8":             New(Command("x"), Want{URIs: []string{"test://\xff"}}, nil),
@@ -252,6 +258,8 @@ func TestWhatIsWrongFromTheStartIsNoLoss(t *testing.T) {
 	} {
 		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Run: %v, want %s", err, want)
+		} else if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("the error says what is secret: %v", err)
 		}
 		if _, err := c.Next(t.Context()); err != ErrStopped {
 			t.Errorf("Next: %v", err)

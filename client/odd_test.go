@@ -344,3 +344,25 @@ func TestALookAtToolsThatIsRefusedForAWhileIsNotTheLast(t *testing.T) {
 		})
 	}
 }
+
+// A URI that is in no listen's reach cannot be followed, whoever lists it.
+func TestAListedURIWithoutMeasureKeepsNothingFromBeingFollowed(t *testing.T) {
+	huge := strings.Repeat("x", maxFilterBytes+1)
+	withLab(t, Want{Listed: true}, Options{}, someFiles("a", huge), func(l *lab) {
+		l.expect("live 1 1 0")
+		l.says(1, "the server lists a URI that is too long")
+		l.write("test://a", "A")
+		l.expect("updated test://a")
+	})
+}
+
+// "Unlike base JSON-RPC, the ID MUST NOT be null" (basic/index, "Requests"): with one it is no request, and what it tells counts.
+func TestANotificationMayHaveANullID(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://a"}}, Options{}, someFiles("a"), func(l *lab) {
+		l.expect("live 0 1 0")
+		l.do(func() {
+			l.last().sayLocked("", jsonRaw(`{"jsonrpc":"2.0","id":null,"method":"notifications/resources/updated","params":{"uri":"test://a"}}`))
+		})
+		l.expect("updated test://a")
+	})
+}

@@ -66,7 +66,10 @@ func (o *Options) withDefaults(overHTTP bool) Options {
 		d = *o
 	}
 	if d.Name == "" {
-		d.Name, d.Version = "mcp-fsserve-client", "0"
+		d.Name = "mcp-fsserve-client"
+	}
+	if d.Version == "" {
+		d.Version = "0"
 	}
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)

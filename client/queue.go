@@ -200,15 +200,15 @@ func (q *queue) dropNoteLocked() {
 func (q *queue) forget(unwanted func(kind Kind, uri string) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if unwanted(Notification, "") {
+		q.notes, q.heavy, q.missed = nil, 0, 0
+	}
 	for key, it := range q.items {
 		if key.kind == Updated {
 			it.removed = it.removed && !unwanted(Removed, key.uri)
 			it.added = it.added && !unwanted(Added, key.uri)
 		}
 		it.updated = it.updated && !unwanted(key.kind, key.uri)
-		if key.kind == Notification && unwanted(key.kind, "") {
-			q.notes, q.heavy, q.missed = nil, 0, 0
-		}
 		if key.kind == Updated && it.owesNothing() {
 			q.dropLocked(it)
 		}
@@ -253,6 +253,8 @@ func (q *queue) pull() (Event, bool) {
 			} else { // it was dropped, and another may have come
 				q.empty--
 			}
+		} else if it.key.kind == Notification && len(q.order) > 1 && q.order[1].key.kind != Live {
+			q.order[0], q.order[1] = q.order[1], it // others have their turn between two notes
 		}
 		if ok {
 			if len(q.order) > 0 {

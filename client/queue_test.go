@@ -64,6 +64,23 @@ func TestASlowConsumerIsOwedASet(t *testing.T) {
 	}
 }
 
+// A server that notifies faster than Next is called keeps nothing else from being told.
+func TestNotificationsTakeTurnsWithTheRest(t *testing.T) {
+	q := newQueue(10)
+	q.live(Event{Kind: Live})
+	drained(q)
+	for range 3 {
+		q.notify("x", nil)
+	}
+	q.updated("a", false)
+	q.updated("b", false)
+	q.lost(Event{Kind: Lost})
+	want := []string{"notification x 0", "updated a", "notification x 0", "updated b", "notification x 0", "lost 0 0s"}
+	if got := drained(q); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestMemoryOfTheQueueIsBounded(t *testing.T) {
 	q := newQueue(5)
 	q.live(Event{Kind: Live})

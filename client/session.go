@@ -191,13 +191,7 @@ func (s *session) close() {
 	}
 	s.c.setStatus(func(st *Status) { *st = Status{} })
 	if s.conn != nil {
-		ctx := context.Background()
-		if s.overHTTP { // a command is ended by steps, of which the first may take as long
-			var stop context.CancelFunc
-			ctx, stop = context.WithTimeout(ctx, s.opts.Close)
-			defer stop()
-		}
-		if err := s.conn.Close(ctx); err != nil && s.loss == nil {
+		if err := s.conn.Close(context.Background()); err != nil && s.loss == nil {
 			s.log.Warn("the server did not end in order", "err", err)
 		}
 	}

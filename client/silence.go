@@ -80,6 +80,10 @@ func (s *session) silentAt(h *hearing) (at time.Time, ok bool) {
 
 // expire does what is due by time alone.
 func (s *session) expire(now time.Time) {
+	if !s.eraDue.IsZero() && !s.eraDue.After(now) { // before server/discover is given up, which may be due too
+		s.eraDue = time.Time{}
+		s.suspectEarlier()
+	}
 	for id, c := range s.calls {
 		if !c.deadline.IsZero() && !c.deadline.After(now) {
 			s.answer(id, reply{err: fmt.Errorf("%w: no answer to %s in time", ErrStalled, c.method)})
@@ -87,10 +91,6 @@ func (s *session) expire(now time.Time) {
 				s.cancel(id)
 			}
 		}
-	}
-	if !s.eraDue.IsZero() && !s.eraDue.After(now) {
-		s.eraDue = time.Time{}
-		s.suspectEarlier()
 	}
 	if !s.ready {
 		return

@@ -1,11 +1,8 @@
 package client
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
@@ -30,23 +27,6 @@ func Command(name string, args ...string) Target {
 
 // URL is a server that is spoken to over Streamable HTTP.
 func URL(endpoint string) Target { return Target{URL: endpoint} }
-
-func (t Target) check() error {
-	switch {
-	case len(t.Command) > 0 && t.URL != "":
-		return errors.New("a server is a command or a URL, not both")
-	case len(t.Command) == 0 && t.URL == "":
-		return errors.New("there is no server: neither a command nor a URL")
-	case len(t.Command) > 0 && t.Command[0] == "":
-		return errors.New("the command of the server is empty")
-	}
-	if t.URL != "" {
-		if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%q is not a URL of HTTP", t.URL)
-		}
-	}
-	return nil
-}
 
 func (t Target) wire() wire.Target {
 	header := t.Header

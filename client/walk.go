@@ -119,6 +119,10 @@ func (w *walk) add(entries []json.RawMessage) {
 			w.s.warnOnce("the server lists what is no resource", "err", err)
 			continue
 		}
+		if len(e.URI) > maxURIBytes {
+			w.s.warnOnce("the server lists a URI that is too long: it is left out", "bytes", len(e.URI), "limit", maxURIBytes)
+			continue
+		}
 		if !(e.Size > 0 && e.Size < 1<<63) {
 			e.Size = 0
 		}
@@ -255,8 +259,9 @@ func (s *session) list(r *Resource) {
 		if isNew || s.live || !s.c.listKnown {
 			f.dirt = clean // nobody knows anything of it that could have changed
 		}
-	} else if !f.wanted() {
-		s.unsettle(f) // the name has come back
+	} else if !f.wanted() { // the name has come back
+		s.unsettle(f)
+		s.recount = s.recount || f.polled != nil
 	}
 	f.listed = true
 	if !isNew {
@@ -284,6 +289,7 @@ func (s *session) unlist(uri string) {
 	if f.explicit {
 		return
 	}
+	s.recount = s.recount || f.polled != nil
 	f.dirt = clean
 	s.settle(f)
 	s.c.view.dropContents(uri)

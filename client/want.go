@@ -69,5 +69,29 @@ func (w Want) check() (Want, error) {
 	return w, nil
 }
 
+// unwanted tells what is not to be told to who wants w. Of a resource that is wanted because it is listed only the session
+// knows.
+func (w Want) unwanted() func(kind Kind, uri string) bool {
+	named := make(map[string]bool, len(w.URIs))
+	for _, uri := range w.URIs {
+		named[uri] = true
+	}
+	return func(kind Kind, uri string) bool {
+		switch kind {
+		case Added, Removed:
+			return !w.List
+		case Updated:
+			return !w.Listed && !named[uri]
+		case ToolsChanged:
+			return !w.Tools
+		case PromptsChanged:
+			return !w.Prompts
+		case Notification:
+			return len(w.Extensions) == 0
+		}
+		return false
+	}
+}
+
 // maxURIBytes is far above what any server takes; a single URI always fits into a listen.
 const maxURIBytes = 64 << 10

@@ -12,9 +12,10 @@ import (
 // input stream to the child process; waiting for the server to exit; if the server does not exit within a reasonable time,
 // forcibly terminating the process" (basic/transports/stdio, "Shutdown").
 const (
-	leaveWithin = 5 * time.Second // after its input has ended, until SIGTERM, unless a Target says another
+	leaveWithin = 5 * time.Second // after its input has ended, until SIGTERM, unless a Target says another; also the end of a session
 	heedWithin  = 2 * time.Second // after SIGTERM, until it is killed, unless a Target says another
-	drainWithin = time.Second     // after its exit, for what others hold of its output; also, after the end of its output, for its exit
+	drainWithin = time.Second     // after its exit, for what others hold of its output
+	exitWithin  = 2 * drainWithin // after the end of its output, for its exit, which is known once its standard error is drained
 )
 
 // child is a command that runs, in a process group of its own: a terminal's interrupt is for this process, which ends

@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -25,16 +27,37 @@ func Dial(ctx context.Context, t Target, receive func(Event)) (Conn, error) {
 	if t.Heed == 0 {
 		t.Heed = heedWithin
 	}
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
 	in := &inlet{receive: receive}
-	switch {
-	case len(t.Command) > 0 && t.URL != "":
-		return nil, errors.New("a server is a command or a URL, not both")
-	case len(t.Command) > 0:
-		return startPipe(&t, in)
-	case t.URL != "":
+	if t.URL != "" {
 		return newHTTP(&t, in)
 	}
-	return nil, errors.New("no server: neither a command nor a URL")
+	return startPipe(&t, in)
+}
+
+// Check says what is wrong with a target for good, however often it is dialled. The error leaves out a password.
+func (t *Target) Check() error {
+	switch {
+	case len(t.Command) > 0 && t.URL != "":
+		return errors.New("a server is a command or a URL, not both")
+	case len(t.Command) == 0 && t.URL == "":
+		return errors.New("no server: neither a command nor a URL")
+	case t.URL == "":
+		if t.Command[0] == "" {
+			return errors.New("the command of the server is empty")
+		}
+		return nil
+	}
+	u, err := url.Parse(t.URL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the URL of the server makes no sense: %w", bare(err))
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", u.Redacted())
+	}
+	return nil
 }
 
 // inlet calls the receiver, one at a time.

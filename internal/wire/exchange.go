@@ -127,7 +127,7 @@ func (x *exchange) receive(answer *http.Response) error {
 	case kind == "application/json":
 		return x.whole(answer)
 	case answer.StatusCode/100 != 2:
-		return statusError(answer)
+		return statusError(answer, beginning(answer.Body))
 	case answer.StatusCode == http.StatusAccepted || answer.StatusCode == http.StatusNoContent:
 		return ErrUnanswered
 	}
@@ -150,7 +150,7 @@ func (x *exchange) whole(answer *http.Response) error {
 	}
 	for _, e := range events {
 		if e.Message == nil && answer.StatusCode/100 != 2 {
-			return &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
+			return statusError(answer, text)
 		}
 		if e.Message == nil {
 			return e.Err
@@ -168,11 +168,10 @@ func isNotLetIn(status int) bool {
 
 // notLetIn says why, in the words of the message if the body is one.
 func notLetIn(answer *http.Response, text []byte, m *Message) error {
-	refused := &StatusError{Status: answer.StatusCode, Body: clip(text), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
 	if m != nil && m.Error != nil {
-		refused.Body = clip([]byte(m.Error.Message))
+		text = []byte(m.Error.Message)
 	}
-	return refused
+	return statusError(answer, text)
 }
 
 // stream takes server-sent events.
@@ -272,7 +271,7 @@ func (c *httpConn) accepted(r *http.Request) (*http.Response, error) {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return nil, statusError(answer)
+		return nil, statusError(answer, beginning(answer.Body))
 	}
 	return nil, ErrNoStream
 }
@@ -289,8 +288,8 @@ func retryAfter(answer *http.Response) time.Duration {
 	return 0
 }
 
-func statusError(answer *http.Response) error {
-	return &StatusError{Status: answer.StatusCode, Body: clip(beginning(answer.Body)), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
+func statusError(answer *http.Response, body []byte) error {
+	return &StatusError{Status: answer.StatusCode, Body: clip(body), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
 }
 
 // beginning is what an error shows of a body.

@@ -22,6 +22,7 @@ type httpConn struct {
 	idle   func() // closes idle connections, if the client is ours
 	inlet  *inlet
 	max    int
+	leave  time.Duration // for the end of a session
 
 	session session
 
@@ -37,13 +38,10 @@ type httpConn struct {
 func newHTTP(t *Target, in *inlet) (Conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the server makes no sense: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", u.Redacted())
+		return nil, bare(err)
 	}
 	u.Fragment = ""
-	c := &httpConn{url: u.String(), header: t.Header, client: t.Client, idle: func() {}, inlet: in, max: t.MaxMessage, open: map[string][]*exchange{}}
+	c := &httpConn{url: u.String(), header: t.Header, client: t.Client, idle: func() {}, inlet: in, max: t.MaxMessage, leave: t.Leave, open: map[string][]*exchange{}}
 	if c.client == nil {
 		transport := ownTransport()
 		c.client = &http.Client{Transport: transport, CheckRedirect: stayThere}
@@ -149,16 +147,22 @@ func (c *httpConn) tell(ctx context.Context, o *outgoing, message []byte) error 
 	return c.do(r)
 }
 
+// restWithin is how long the rest of an answer whose status said all may take.
+const restWithin = 200 * time.Millisecond
+
 // do makes a request whose answer is its status.
 func (c *httpConn) do(r *http.Request) error {
-	answer, err := c.client.Do(r)
+	ctx, cut := context.WithCancel(r.Context())
+	defer cut()
+	answer, err := c.client.Do(r.WithContext(ctx))
 	if err != nil {
 		return c.plain(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return statusError(answer)
+		return statusError(answer, beginning(answer.Body))
 	}
+	defer time.AfterFunc(restWithin, cut).Stop()
 	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // lets the connection be used again
 	return nil
 }
@@ -175,6 +179,11 @@ func (c *httpConn) plain(err error) error {
 	if c.life.Err() != nil {
 		return ErrClosed
 	}
+	return bare(err)
+}
+
+// bare is err without the URL that net/http and net/url put before it.
+func bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -212,13 +221,13 @@ func (c *httpConn) Close(ctx context.Context) error {
 	if _, known := c.session.isOpen(); !known || !first {
 		return nil
 	}
-	return c.leave(ctx)
+	return c.endSession(ctx)
 }
 
-// leave ends the session: "Clients that no longer need a particular session SHOULD send an HTTP DELETE [...] The server MAY
+// endSession ends the session: "Clients that no longer need a particular session SHOULD send an HTTP DELETE [...] The server MAY
 // respond to this request with HTTP 405" (2025-11-25, basic/transports, "Session Management"). No status is an error.
-func (c *httpConn) leave(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, leaveWithin)
+func (c *httpConn) endSession(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, c.leave)
 	defer stop()
 	r, err := c.request(ctx, http.MethodDelete, "", nil)
 	if err != nil {
@@ -227,11 +236,7 @@ func (c *httpConn) leave(ctx context.Context) error {
 	c.session.set(r.Header)
 	answer, err := c.client.Do(r)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		return fmt.Errorf("the session was not ended: %w", err)
+		return fmt.Errorf("the session was not ended: %w", bare(err))
 	}
 	return answer.Body.Close()
 }

@@ -231,6 +231,25 @@ func TestHTTPWaitsForTheStatusOfANotification(t *testing.T) {
 	}
 }
 
+// Who says that a notification is accepted, and goes on with the answer, keeps nothing else from being sent.
+func TestHTTPWaitsForNoMoreThanTheStatusOfANotification(t *testing.T) {
+	sent := make(chan struct{})
+	_, c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		stream(w)(": there is nothing to come\n\n")
+		select {
+		case <-sent:
+		case <-r.Context().Done():
+		}
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	send := c.Send(ctx, []byte(`{"jsonrpc":"2.0","method":"a"}`))
+	if ctx.Err() != nil || send != nil {
+		t.Errorf("Send waited for the end of the answer: %v", send)
+	}
+	close(sent)
+}
+
 // lasting answers with a stream that lasts until the client leaves, which it then tells left.
 func lasting(left chan<- string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -371,6 +390,28 @@ func TestHTTPKeepsASession(t *testing.T) {
 		t.Error(err)
 	}
 	expect(`DELETE  session "abc" version "2025-06-18"`)
+}
+
+func TestTheEndOfASessionTakesNoLongerThanItMay(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "DELETE" {
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Mcp-Session-Id", "abc")
+		stream(w)("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\"}}\n\n")
+	}))
+	defer server.Close()
+	c, s := dial(t, Target{URL: server.URL, Leave: 10 * time.Millisecond})
+	send(t, c, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`))
+	s.wait(t, endOf("1"))
+	begun := time.Now()
+	if err := c.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("Close:", err)
+	}
+	if took := time.Since(begun); took >= leaveWithin {
+		t.Errorf("it took %v", took)
+	}
 }
 
 func TestFollowTellsWhyThereIsNoStream(t *testing.T) {

@@ -73,6 +73,16 @@ var roles = map[string]func() int{
 		fmt.Printf(`{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", cmd.Process.Pid)
 		return 0
 	},
+	"daemon": func() int { // crashes, and leaves one behind that holds its standard error alone
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), role+"=deaf")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			return 9
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", cmd.Process.Pid)
+		return 3
+	},
 	"mute": func() int { // closes its output and stays
 		_ = os.Stdout.Close()
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')

@@ -9,15 +9,18 @@ import (
 )
 
 // take makes events of what came in one frame: one of a message, several of a batch (2025-03-26 has them), one with an
-// error of anything else. The messages alias raw.
+// error of anything else. The messages may alias raw.
 func take(raw []byte) []Event {
 	raw = bytes.TrimSpace(raw)
 	if !jsonrpc.IsBatch(raw) {
 		return []Event{takeOne(raw)}
 	}
-	parts, fault := jsonrpc.Batch(raw)
-	if fault != nil {
-		return []Event{{Err: frameError(raw, "%s", fault.Message)}}
+	var parts []json.RawMessage // any number of them, within the limit of the whole
+	switch err := json.Unmarshal(raw, &parts); {
+	case err != nil:
+		return []Event{{Err: frameError(raw, "the batch is not valid JSON")}}
+	case len(parts) == 0:
+		return []Event{{Err: frameError(raw, "the batch is empty")}}
 	}
 	events := make([]Event, len(parts))
 	for i, part := range parts {

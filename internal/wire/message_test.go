@@ -23,8 +23,8 @@ func TestMessagesAreJudgedByTheirEnvelope(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"id":2,"result":{}}`:                        `"id" occurs twice`,
 		`"text"`: "not an object",
 		"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}": "not valid UTF-8",
-		"[]": "invalid request: the batch is empty",
-		"[1": "parse error: not valid JSON",
+		"[]": "the batch is empty",
+		"[1": "the batch is not valid JSON",
 	} {
 		events := take([]byte(text))
 		if len(events) != 1 {
@@ -39,6 +39,23 @@ func TestMessagesAreJudgedByTheirEnvelope(t *testing.T) {
 		case e.Err == nil || e.Err.(*FrameError).Reason != want:
 			t.Errorf("%s: %v, want %s", text, e.Err, want)
 		}
+	}
+}
+
+// What a batch holds is handed over however much that is: a change that is left out is lost.
+func TestABatchMayBeLong(t *testing.T) {
+	text := "[" + strings.Repeat(`{"jsonrpc":"2.0","method":"a"}, `, 10_000) + "5]"
+	events := take([]byte(text))
+	if len(events) != 10_001 {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, e := range events[:10_000] {
+		if e.Message == nil || e.Message.Method != "a" {
+			t.Fatalf("the message at %d: %+v", i, e)
+		}
+	}
+	if last := events[10_000]; last.Err == nil {
+		t.Errorf("the last: %+v", last)
 	}
 }
 

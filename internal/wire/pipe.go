@@ -93,7 +93,7 @@ func (p *pipe) took(text []byte) {
 
 // why tells why the output ended: by what the child left with, if it has left.
 func (p *pipe) why(broken error) error {
-	late := time.NewTimer(drainWithin)
+	late := time.NewTimer(exitWithin)
 	defer late.Stop()
 	select {
 	case <-p.child.exited:

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -156,6 +157,22 @@ func TestPipeEndsThoughOthersHoldIt(t *testing.T) {
 		t.Error(err)
 	}
 	requireGone(t, decoded[int](t, e.Message.ID))
+}
+
+// Somebody who holds the standard error of a command keeps nobody from learning how it has left.
+func TestPipeTellsHowACommandEndedWhoseStandardErrorIsHeld(t *testing.T) {
+	target := command("daemon")
+	target.Stderr = new(lockedBuffer)
+	c, s := dial(t, target)
+	e := s.wait(t, func(e Event) bool { return e.Message != nil && e.Message.Result != nil })
+	if e := s.wait(t, isEnd); e.Err == nil || !strings.Contains(e.Err.Error(), "exit status 3") {
+		t.Error("end:", e.Err)
+	}
+	_ = c.Close(t.Context())
+	left, err := os.FindProcess(decoded[int](t, e.Message.ID))
+	if err != nil || left.Kill() != nil {
+		t.Error("what it has left behind is gone:", err)
+	}
 }
 
 func TestPipeThatIsClosedByTheServerEnds(t *testing.T) {

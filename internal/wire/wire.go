@@ -17,7 +17,8 @@ type Target struct {
 	Dir     string    // in which the command starts, empty: that of this process
 	Stderr  io.Writer // takes what the command says on standard error, nil: nobody does
 
-	// Leave is how long a command may take to leave once its input has ended, before SIGTERM tells it to; 0: 5 s.
+	// Leave is how long a command may take to leave once its input has ended, before SIGTERM tells it to, and a server over
+	// HTTP to end a session; 0: 5 s.
 	Leave time.Duration
 	// Heed is how long it may take from then on, before it is killed; 0: 2 s.
 	Heed time.Duration

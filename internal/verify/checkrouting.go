@@ -185,10 +185,10 @@ func (v *view) checkTold(method string) verdict {
 
 // whyUntold says why it is not known whether listens are told of changes of a kind.
 func (v *view) whyUntold(method string) string {
-	var tried, shown, restless bool
+	var tried, shown, still bool
 	for _, w := range v.windows {
 		if !w.change.Own && w.change.What.Method == method {
-			tried, shown, restless = true, shown || w.shown >= 0, restless || w.restless
+			tried, shown, still = true, shown || w.shown >= 0, still || !w.restless
 		}
 	}
 	acknowledged := slices.ContainsFunc(v.listens, func(l *listening) bool {
@@ -205,10 +205,10 @@ func (v *view) whyUntold(method string) string {
 		return "no listen for it was acknowledged"
 	case shown:
 		return "the server's answers showed a change, but no listen for it was open long enough"
-	case restless:
-		return "the server's answers are different each time, so that they cannot show a change"
+	case still:
+		return "the server's answers showed no change"
 	}
-	return "the server's answers showed no change"
+	return "the server's answers are different each time, so that they cannot show a change"
 }
 
 // checkListChanged: the server "SHOULD send a notification" when the list changes, if it says so.

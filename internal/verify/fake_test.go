@@ -234,7 +234,9 @@ func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	}
 	switch m.Method {
 	case "server/discover":
-		if f.fault == "another time" {
+		if f.fault == "huge: answer to server/discover" {
+			c.tooLong(id, true)
+		} else if f.fault == "another time" {
 			c.answer(id, `"error":{"code":-32601,"message":"unknown method"}`)
 		} else if f.fault != "listens block requests" || len(c.listens) < 10 {
 			c.answer(id, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":%s}}`,
@@ -250,6 +252,9 @@ func (c *fakeConn) Send(_ context.Context, message []byte) error {
 	case "resources/read":
 		var params struct{ URI string }
 		_ = json.Unmarshal(m.Params, &params)
+		if f.fault == "reads are not answered" {
+			return nil
+		}
 		if name, huge := strings.CutPrefix(f.fault, "huge: "); huge && strings.HasSuffix(params.URI, "b.txt") {
 			c.tooLong(id, name == "id seen")
 			return nil

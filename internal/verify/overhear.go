@@ -81,7 +81,7 @@ func (p *probe) startLooks(ctx context.Context, l *link) (all []*sight) {
 		if uri == "" {
 			k.change.What.Method = resourcesChanged
 		}
-		if p.isDead(k.change.What.Method) {
+		if p.isDead(k.change.What.Method) || l.unfit() {
 			continue
 		}
 		p.add(Entry{Conn: l.number, Kind: Changing, Change: k.change})
@@ -95,16 +95,15 @@ func (p *probe) startLooks(ctx context.Context, l *link) (all []*sight) {
 
 // holdsStill takes looks until two in a row are the same.
 func (p *probe) holdsStill(ctx context.Context, l *link, k *sight) (text string, is bool) {
-	text, ok := p.glance(ctx, l, k.uri)
-	for range steady - 1 {
-		next, answered := p.glance(ctx, l, k.uri)
-		if !ok || !answered {
+	for look := range steady {
+		now, ok := p.glance(ctx, l, k.uri)
+		if !ok {
 			return "", false
 		}
-		if next == text {
+		if look > 0 && now == text {
 			return text, true
 		}
-		text = next
+		text = now
 	}
 	p.add(Entry{Conn: l.number, Kind: Restless, Change: k.change})
 	return "", false

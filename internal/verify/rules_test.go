@@ -300,6 +300,7 @@ func TestWhyUntold(t *testing.T) {
 		{"> listen 5 list\n< ack 5 list\nchange test://a\nshown\nwait 11s\nsettled", "no listen for it was acknowledged, though the capabilities say resources.subscribe: true"},
 		{listening + "change test://a\nwait 11s\nsettled", "the server's answers showed no change"},
 		{listening + "change test://a\nrestless\nwait 11s\nsettled", "the server's answers are different each time, so that they cannot show a change"},
+		{listening + "change test://a\nrestless\nchange test://b\nwait 11s\nsettled", "the server's answers showed no change"},
 		{listening + "change test://a\nshown\nwait 1s\nsettled", "the server's answers showed a change, but no listen for it was open long enough"},
 	} {
 		got := look(recordingOf(t, false, c.script)).checkTold(updated)

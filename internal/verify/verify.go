@@ -135,6 +135,8 @@ func (p *probe) unanswered(l *link) error {
 	}
 	first := p.view.requests[0]
 	switch why := p.view.why(first); {
+	case first.long >= 0:
+		return fmt.Errorf("the answer to server/discover cannot be taken: %w", p.rec.Entries[first.long].Err)
 	case why != "" && first.end >= 0 && p.rec.Entries[first.end].Err != nil:
 		return fmt.Errorf("the server does not answer: %w", p.rec.Entries[first.end].Err)
 	case why != "":

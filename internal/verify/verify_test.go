@@ -114,6 +114,16 @@ func TestServerThatTicks(t *testing.T) {
 	}
 }
 
+// TestReadsThatAreNotAnsweredAreWaitedForOnce: else there would be no time left for the other rules.
+func TestReadsThatAreNotAnsweredAreWaitedForOnce(t *testing.T) {
+	f := newFake(false, "reads are not answered")
+	f.ticker = 700 * time.Millisecond
+	all, took := try(t, f, false)
+	if broken := with(all, Fail); !slices.Equal(broken, []string{"requests"}) || took > time.Minute {
+		t.Errorf("broken %v after %v\n%s", broken, took, details(all))
+	}
+}
+
 // TestWhatIsTooLongIsNoFault: a server may have a resource that is longer than what the probe takes. The rest is tested.
 func TestWhatIsTooLongIsNoFault(t *testing.T) {
 	for _, http := range []bool{false, true} {
@@ -303,6 +313,12 @@ func TestServerThatCannotBeTested(t *testing.T) {
 			_, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial, Patience: patience})
 			if err == nil || err.Error() != "the server has not answered server/discover within "+want {
 				t.Errorf("one that says nothing, with a patience of %v: %v", patience, err)
+			}
+		}
+		for _, http := range []bool{false, true} {
+			f = newFake(http, "huge: answer to server/discover")
+			if _, err := Run(t.Context(), targetOf(f), &Options{dial: f.dial}); err == nil || err.Error() != "the answer to server/discover cannot be taken: the server sent what is no message: it is too long" {
+				t.Errorf("one that says too much at once (HTTP: %v): %v", http, err)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)

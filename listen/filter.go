@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -101,17 +100,12 @@ func parseURIs(raw json.RawMessage) ([]string, error) {
 		if !begins(value, '"') || json.Unmarshal(value, &uri) != nil {
 			return nil, fmt.Errorf("notifications.resourceSubscriptions[%d] must be a string", i)
 		}
-		if !seen[uri] && isUnicode(value, uri) {
+		if !seen[uri] && jsonrpc.IsText(value) {
 			seen[uri] = true
 			uris = append(uris, uri)
 		}
 	}
 	return uris, nil
-}
-
-// isUnicode reports whether a JSON string is text. Half of a pair of surrogates is none, of which encoding/json makes U+FFFD.
-func isUnicode(raw []byte, decoded string) bool {
-	return !strings.ContainsRune(decoded, utf8.RuneError) || utf8.ValidString(jsonrpc.Unquote(raw))
 }
 
 // begins reports whether a JSON value begins with c. It tells null apart, which encoding/json takes for any type.

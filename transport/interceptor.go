@@ -24,10 +24,10 @@ type InterceptorOptions struct {
 //
 // The library should say that it delivers what the service honours: that resources can be subscribed to and that lists tell
 // of changes is part of its answer to server/discover, and a client that does not find it there need not ask. In the
-// official SDK set Resources of mcp.ServerCapabilities to
-// &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true}; for resources/subscribe of older clients it also needs both
-// a SubscribeHandler and an UnsubscribeHandler. In mark3labs/mcp-go it is server.WithResourceCapabilities(true, true). Over
-// HTTP the SDK serves revision 2026-07-28 only with mcp.StreamableHTTPOptions{Stateless: true}.
+// official SDK set Resources of mcp.ServerCapabilities to &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true}; for
+// resources/subscribe of older clients it also needs both a SubscribeHandler and an UnsubscribeHandler. In mark3labs/mcp-go
+// it is server.WithResourceCapabilities(true, true). Over HTTP the SDK serves revision 2026-07-28 only with
+// mcp.StreamableHTTPOptions{Stateless: true}.
 type Interceptor struct {
 	s *Server
 }

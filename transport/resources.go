@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
@@ -97,6 +98,11 @@ func (s *Server) readResource(ctx context.Context, r *request, dst []byte) ([]by
 	return dst, nil
 }
 
+// requiredURI is the URI that a request must name. One that cannot be repeated names nothing.
 func requiredURI(p params) (string, error) {
-	return p.required("uri", "uri", "name the resource")
+	uri, err := p.required("uri", "uri", "name the resource")
+	if err == nil && !jsonrpc.IsText(p["uri"]) {
+		err = invalid("uri has an escape that is half of a character")
+	}
+	return uri, err
 }

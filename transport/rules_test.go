@@ -539,6 +539,9 @@ func TestRule28PingSubscribeAndUntaggedNotifications(t *testing.T) {
 		c.ask(legacy("3", "resources/subscribe", "")).wantError(t, "3", -32602, "uri is missing")
 		c.ask(legacy("3", "resources/subscribe", `"uri":["x"]`)).wantError(t, "3", -32602, "uri must be a string")
 		c.ask(legacy("3", "resources/unsubscribe", `"uri":1`)).wantError(t, "3", -32602, "uri must be a string")
+		for _, method := range []string{"resources/read", "resources/subscribe", "resources/unsubscribe"} {
+			c.ask(legacy("3", method, `"uri":"x\ud800"`)).wantError(t, "3", -32602, "uri has an escape that is half of a character")
+		}
 		c.ask(legacy("3", "resources/subscribe", `"uri":"other://x"`)).wantError(t, "3", -32002, "not found")
 		c.send(legacy("3", "resources/subscribe", `"uri":"`+a+`"`))
 		c.raw(empty("3"))

@@ -139,11 +139,15 @@ func FuzzUnquote(f *testing.F) {
 			if err := json.Unmarshal(raw, &want); err != nil {
 				t.Fatal(err)
 			}
-			if got := Unquote(raw); !strings.Contains(want, "\ufffd") && got != want {
+			if got := unquote(raw); !strings.Contains(want, "\ufffd") && got != want {
 				t.Fatalf("%s is %q, encoding/json makes it %q", raw, got, want)
 			}
+			units := codeUnits(raw)
+			if got, want := IsText(raw), slices.Equal(utf16.Encode(utf16.Decode(units)), units); got != want {
+				t.Fatalf("%s is text: %v, want %v", raw, got, want)
+			}
 		}
-		if got, want := Unquote(a) == Unquote(b), slices.Equal(codeUnits(a), codeUnits(b)); got != want {
+		if got, want := unquote(a) == unquote(b), slices.Equal(codeUnits(a), codeUnits(b)); got != want {
 			t.Fatalf("%s and %s are the same: %v, want %v", a, b, got, want)
 		}
 	})
@@ -182,7 +186,7 @@ func decodeMembers(raw []byte) (map[string]json.RawMessage, bool) {
 		if _, err := d.Token(); err != nil {
 			return nil, false
 		}
-		name := Unquote(bytes.TrimLeft(raw[before:d.InputOffset()], ", \t\r\n"))
+		name := unquote(bytes.TrimLeft(raw[before:d.InputOffset()], ", \t\r\n"))
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return nil, false

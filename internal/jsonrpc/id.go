@@ -25,7 +25,7 @@ func ParseID(raw []byte) (ID, bool) {
 		if !utf8.Valid(raw) {
 			return ID{}, false
 		}
-		return ID{raw: string(raw), key: `"` + Unquote(raw)}, true
+		return ID{raw: string(raw), key: `"` + unquote(raw)}, true
 	}
 	for _, c := range raw {
 		if c != '-' && (c < '0' || c > '9') {

@@ -38,7 +38,7 @@ func members(raw []byte) (map[string]json.RawMessage, error) {
 		if end < 0 {
 			return nil, errSyntax
 		}
-		name := Unquote(raw[i:nameEnd])
+		name := unquote(raw[i:nameEnd])
 		if _, seen := m[name]; seen {
 			m[name] = nil
 			twice = fmt.Errorf("%q occurs twice", Clip(name))

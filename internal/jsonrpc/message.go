@@ -148,7 +148,7 @@ func Parse(data []byte) (Message, *Error) {
 // isVersion reports whether a value is the string "2.0", however it is spelled.
 func isVersion(raw []byte) bool {
 	const usual = `"2.0"`
-	return string(raw) == usual || len(raw) > len(usual) && raw[0] == '"' && Unquote(raw) == "2.0"
+	return string(raw) == usual || len(raw) > len(usual) && raw[0] == '"' && unquote(raw) == "2.0"
 }
 
 // What is not one JSON text in UTF-8 is no message (RFC 8259, section 8.1).

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote decodes a scanned JSON string. Two results are equal if and only if the strings are: a surrogate that is not one
+// unquote decodes a scanned JSON string. Two results are equal if and only if the strings are: a surrogate that is not one
 // of a pair becomes the three bytes that UTF-8 would have for it, whereas encoding/json makes all of them U+FFFD.
-func Unquote(quoted []byte) string {
+func unquote(quoted []byte) string {
 	s := quoted[1 : len(quoted)-1]
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {
@@ -28,6 +28,12 @@ func Unquote(quoted []byte) string {
 		s = s[1:]
 	}
 	return string(append(dst, s...))
+}
+
+// IsText reports whether a scanned JSON string is text. One with an escape that is half of a character is none, and
+// encoding/json makes U+FFFD of that.
+func IsText(quoted []byte) bool {
+	return bytes.IndexByte(quoted, '\\') < 0 || utf8.ValidString(unquote(quoted))
 }
 
 // unescaped is what stands after a backslash for.

@@ -134,7 +134,7 @@ func (c *Client) Set(w Want) error {
 	c.turn++
 	c.status.Live = false
 	c.queue.unlive()
-	c.queue.forget(w.unwanted())
+	c.queue.refuse(w.unwanted())
 	select {
 	case c.reset <- struct{}{}:
 	default:

@@ -23,6 +23,8 @@ type queue struct {
 	heavy  int     // bytes of the notes
 	missed int     // how many notes were dropped before the first of them
 	empty  int     // how many in order and held were dropped
+	// unwanted is what does not become owed: the session may not have taken over yet what is wanted.
+	unwanted func(kind Kind, uri string) bool
 }
 
 // itemKey is a kind that is owed once, or a URI.
@@ -47,7 +49,8 @@ type note struct {
 }
 
 func newQueue(maxNotes int) *queue {
-	return &queue{maxNotes: maxNotes, wake: make(chan struct{}, 1), over: make(chan struct{}), items: map[itemKey]*item{}, shut: true}
+	return &queue{maxNotes: maxNotes, wake: make(chan struct{}, 1), over: make(chan struct{}), items: map[itemKey]*item{}, shut: true,
+		unwanted: func(Kind, string) bool { return false }}
 }
 
 // itemLocked finds or makes the item of key.
@@ -117,6 +120,9 @@ func (q *queue) live(e Event) {
 func (q *queue) removed(uri string, explicit bool, looks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unwanted(Removed, uri) {
+		return
+	}
 	it := q.itemLocked(itemKey{Updated, uri})
 	it.removed = it.removed || !it.added || it.looks != looks
 	it.added, it.resource = false, nil
@@ -147,6 +153,9 @@ func (q *queue) dropLocked(it *item) {
 func (q *queue) added(r *Resource, explicit bool, looks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unwanted(Added, r.URI) {
+		return
+	}
 	it := q.itemLocked(itemKey{Updated, r.URI})
 	it.added, it.resource, it.looks = true, r, looks
 	it.updated = it.updated && explicit
@@ -156,6 +165,9 @@ func (q *queue) added(r *Resource, explicit bool, looks int) {
 func (q *queue) updated(uri string, explicit bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unwanted(Updated, uri) {
+		return
+	}
 	it := q.itemLocked(itemKey{Updated, uri})
 	it.updated = it.updated || !it.added || explicit
 	q.rouse()
@@ -165,6 +177,9 @@ func (q *queue) updated(uri string, explicit bool) {
 func (q *queue) changed(kind Kind) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unwanted(kind, "") {
+		return
+	}
 	q.itemLocked(itemKey{kind: kind}).updated = true
 	q.rouse()
 }
@@ -179,6 +194,9 @@ const maxNoteBytes = 64 << 20
 func (q *queue) notify(method string, params json.RawMessage) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unwanted(Notification, "") {
+		return
+	}
 	q.itemLocked(itemKey{kind: Notification})
 	n := note{method, slices.Clone(params)}
 	for len(q.notes) >= q.maxNotes || len(q.notes) > 0 && q.heavy+n.size() > maxNoteBytes {
@@ -200,6 +218,18 @@ func (q *queue) dropNoteLocked() {
 func (q *queue) forget(unwanted func(kind Kind, uri string) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.forgetLocked(unwanted)
+}
+
+// refuse forgets what is unwanted, and lets none of it become owed until it is called again.
+func (q *queue) refuse(unwanted func(kind Kind, uri string) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.unwanted = unwanted
+	q.forgetLocked(unwanted)
+}
+
+func (q *queue) forgetLocked(unwanted func(kind Kind, uri string) bool) {
 	if unwanted(Notification, "") {
 		q.notes, q.heavy, q.missed = nil, 0, 0
 	}

@@ -112,3 +112,34 @@ func TestStatusNamesWhatIsPolledNow(t *testing.T) {
 		})
 	})
 }
+
+// Between Set and the moment when the session takes it over, Next hands out nothing of what the session says by what was wanted before.
+func TestWhatIsNotWantedAnyMoreDoesNotBecomeOwed(t *testing.T) {
+	all := Want{List: true, Tools: true, URIs: []string{"test://a", "test://b"}, Extensions: map[string]jsonRaw{ticks: jsonRaw("5")}}
+	c := New(Target{}, all, nil)
+	say := func() []string {
+		c.queue.live(Event{Kind: Live})
+		c.queue.removed("test://gone", false, 0)
+		c.queue.added(&Resource{URI: "test://new"}, false, 0)
+		c.queue.updated("test://a", true)
+		c.queue.updated("test://b", true)
+		c.queue.changed(ToolsChanged)
+		c.queue.notify("ticked", nil)
+		return drained(c.queue)
+	}
+	if told := say(); len(told) != 7 {
+		t.Errorf("of all that is wanted, it told %q", told)
+	}
+	if err := c.Set(Want{URIs: []string{"test://b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if told := say(); !slices.Equal(told, []string{"live 0 0 0", "updated test://b"}) {
+		t.Errorf("it told %q", told)
+	}
+	if err := c.Set(all); err != nil {
+		t.Fatal(err)
+	}
+	if told := say(); len(told) != 7 {
+		t.Errorf("of all that is wanted again, it told %q", told)
+	}
+}

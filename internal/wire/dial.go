@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -52,9 +53,12 @@ func (t *Target) Check() error {
 	}
 	u, err := url.Parse(t.URL)
 	switch {
+	case err != nil && strings.Contains(t.URL, "@"): // what was not understood may be part of a password
+		return errors.New("the URL of the server makes no sense: look at its host, and percent-encode what is special in its password")
 	case err != nil:
 		return fmt.Errorf("the URL of the server makes no sense: %w", bare(err))
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		u.Opaque = u.Opaque[strings.LastIndex(u.Opaque, "@")+1:] // of me:password@host, which has no scheme
 		return fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", u.Redacted())
 	}
 	return nil

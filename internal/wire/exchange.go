@@ -292,8 +292,12 @@ func statusError(answer *http.Response, body []byte) error {
 	return &StatusError{Status: answer.StatusCode, Body: clip(body), Challenge: answer.Header.Get("WWW-Authenticate"), RetryAfter: retryAfter(answer)}
 }
 
-// beginning is what an error shows of a body.
-func beginning(body io.Reader) []byte {
+// restWithin is how long the rest of an answer whose status said all may take.
+const restWithin = 200 * time.Millisecond
+
+// beginning is what an error shows of a body. One that goes on is closed: nothing waits for it.
+func beginning(body io.ReadCloser) []byte {
+	defer time.AfterFunc(restWithin, func() { _ = body.Close() }).Stop()
 	text, _ := io.ReadAll(io.LimitReader(body, 512))
 	return text
 }

@@ -147,23 +147,17 @@ func (c *httpConn) tell(ctx context.Context, o *outgoing, message []byte) error 
 	return c.do(r)
 }
 
-// restWithin is how long the rest of an answer whose status said all may take.
-const restWithin = 200 * time.Millisecond
-
 // do makes a request whose answer is its status.
 func (c *httpConn) do(r *http.Request) error {
-	ctx, cut := context.WithCancel(r.Context())
-	defer cut()
-	answer, err := c.client.Do(r.WithContext(ctx))
+	answer, err := c.client.Do(r)
 	if err != nil {
 		return c.plain(err)
 	}
 	defer answer.Body.Close()
+	said := beginning(answer.Body) // also lets the connection be used again
 	if answer.StatusCode/100 != 2 {
-		return statusError(answer, beginning(answer.Body))
+		return statusError(answer, said)
 	}
-	defer time.AfterFunc(restWithin, cut).Stop()
-	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // lets the connection be used again
 	return nil
 }
 

@@ -250,6 +250,30 @@ func TestHTTPWaitsForNoMoreThanTheStatusOfANotification(t *testing.T) {
 	close(sent)
 }
 
+// Nor does who refuses, and goes on with the answer: it is the status that says why.
+func TestHTTPWaitsForNoMoreThanTheStatusOfARefusal(t *testing.T) {
+	_, c, s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "busy")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	isBusy := func(what string, err error) {
+		t.Helper()
+		var refused *StatusError
+		if ctx.Err() != nil || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second || refused.Body != "busy" {
+			t.Errorf("%s: %v (%v)", what, err, ctx.Err())
+		}
+	}
+	isBusy("a notification", c.Send(ctx, []byte(`{"jsonrpc":"2.0","method":"a"}`)))
+	isBusy("a stream", c.Follow(ctx))
+	send(t, c, []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`))
+	isBusy("a request", s.wait(t, endOf("1")).Err)
+}
+
 // lasting answers with a stream that lasts until the client leaves, which it then tells left.
 func lasting(left chan<- string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -121,6 +121,7 @@ func (q *queue) removed(uri string, explicit bool, looks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.unwanted(Removed, uri) {
+		q.updatedLocked(uri, explicit)
 		return
 	}
 	it := q.itemLocked(itemKey{Updated, uri})
@@ -154,6 +155,7 @@ func (q *queue) added(r *Resource, explicit bool, looks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.unwanted(Added, r.URI) {
+		q.updatedLocked(r.URI, explicit)
 		return
 	}
 	it := q.itemLocked(itemKey{Updated, r.URI})
@@ -165,6 +167,10 @@ func (q *queue) added(r *Resource, explicit bool, looks int) {
 func (q *queue) updated(uri string, explicit bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.updatedLocked(uri, explicit)
+}
+
+func (q *queue) updatedLocked(uri string, explicit bool) {
 	if q.unwanted(Updated, uri) {
 		return
 	}
@@ -235,8 +241,9 @@ func (q *queue) forgetLocked(unwanted func(kind Kind, uri string) bool) {
 	}
 	for key, it := range q.items {
 		if key.kind == Updated {
-			it.removed = it.removed && !unwanted(Removed, key.uri)
-			it.added = it.added && !unwanted(Added, key.uri)
+			removed, added := it.removed && !unwanted(Removed, key.uri), it.added && !unwanted(Added, key.uri)
+			it.updated = it.updated || removed != it.removed || added != it.added // for who follows it for itself from now on
+			it.removed, it.added = removed, added
 		}
 		it.updated = it.updated && !unwanted(key.kind, key.uri)
 		if key.kind == Updated && it.owesNothing() {

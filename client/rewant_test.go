@@ -143,3 +143,33 @@ func TestWhatIsNotWantedAnyMoreDoesNotBecomeOwed(t *testing.T) {
 		t.Errorf("of all that is wanted again, it told %q", told)
 	}
 }
+
+// That a listed resource has gone or come is owed still to who follows it for itself from then on: as a change of it.
+func TestAResourceThatWasFollowedIsFollowedOnWithoutTheList(t *testing.T) {
+	for text, name := range map[string]string{"": "gone", "A": "come back"} {
+		for _, how := range []string{"before Set", "after it"} {
+			t.Run(name+", known "+how, func(t *testing.T) {
+				withLab(t, Want{List: true, Listed: true}, Options{}, someFiles("a", "b"), func(l *lab) {
+					l.expect("live 2 2 0")
+					if text != "" {
+						l.write("test://a", "")
+						l.expect("removed test://a")
+					}
+					if how == "before Set" {
+						l.write("test://a", text)
+						l.settled()
+					}
+					l.set(Want{URIs: []string{"test://a"}})
+					if how == "after it" {
+						if text == "" {
+							l.c.queue.removed("test://a", false, 0)
+						} else {
+							l.c.queue.added(&Resource{URI: "test://a"}, false, 0)
+						}
+					}
+					l.expect("updated test://a", "live 0 1 0")
+				})
+			})
+		}
+	}
+}

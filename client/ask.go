@@ -92,6 +92,9 @@ func (s *session) try(a *ask, finish func(error)) {
 			return
 		}
 		if err == nil {
+			if f := s.followed[a.uri]; f != nil {
+				f.lend(got)
+			}
 			a.contents, err = got.contents, got.err
 		}
 		if err == nil && !a.outdated {

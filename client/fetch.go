@@ -82,6 +82,7 @@ func (s *session) took(f *follow, got *snapshot, how dirt, fresh time.Duration) 
 		changed = f.seen && digest != f.digest
 		f.seen, f.digest = true, digest
 	}
+	changed = f.giveBack(got) || changed
 	if f.polled != nil {
 		s.polls.again(f.polled, changed, fresh, s)
 	}

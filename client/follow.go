@@ -23,6 +23,7 @@ type follow struct {
 	retry   *pollItem // after a read that has failed, nil: none is due
 	digest  [32]byte  // of the contents, if it is polled and they are not kept
 	seen    bool      // digest is of something
+	lent    *[32]byte // digest of what Read was answered with since the last look, nil: it was not asked
 }
 
 // dirt is how much there is to a suspicion.
@@ -33,6 +34,22 @@ const (
 	suspect       // it may have changed: told if it has
 	notified      // the server says that it changed: told in any case
 )
+
+// lend notes what somebody has read. They may know it alone: it can come and go between two looks.
+func (f *follow) lend(got *snapshot) {
+	digest := got.digest()
+	if f.lent != nil && *f.lent != digest {
+		digest = [32]byte{} // several: whatever is there next is another than one of them
+	}
+	f.lent = &digest
+}
+
+// giveBack reports whether somebody has read something else than what is there now, and forgets what they have.
+func (f *follow) giveBack(now *snapshot) (differs bool) {
+	differs = f.lent != nil && *f.lent != now.digest()
+	f.lent = nil
+	return differs
+}
 
 func (f *follow) wanted() bool { return f.explicit || f.listed }
 

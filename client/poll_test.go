@@ -171,3 +171,29 @@ func TestAListOfToolsThatIsNotToBeHadKeepsNothingFromBeingTold(t *testing.T) {
 		})
 	}
 }
+
+// What somebody has read between two looks is known to them alone: that it is gone again is told.
+func TestWhatCameAndWentBetweenTwoLooksIsToldToWhoHasReadIt(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		withLab(t, Want{URIs: []string{"test://a", "test://b"}, Read: read}, Options{}, deaf("a", "b"), func(l *lab) {
+			l.told()
+			for _, uri := range []string{"test://a", "test://b"} {
+				l.write(uri, "for a moment")
+			}
+			if got := l.read("test://a"); got != "for a moment" {
+				t.Fatalf("read %q", got)
+			}
+			for _, name := range []string{"a", "b"} {
+				l.write("test://"+name, name)
+			}
+			time.Sleep(10 * time.Minute)
+			want := "updated test://a"
+			if read {
+				want += " a"
+			}
+			l.expect(want)
+			time.Sleep(10 * time.Minute)
+			l.expect()
+		})
+	}
+}

@@ -118,6 +118,8 @@ func isURL(arg string) bool {
 func (t *target) checkURL() error {
 	u, err := url.Parse(t.url)
 	switch {
+	case (err != nil || u.Host == "") && strings.Contains(t.url, "@"):
+		return usageError("as in http://127.0.0.1:8080/mcp", "not a URL, and not repeated here since it may hold a password")
 	case err != nil || u.Host == "":
 		return usageError("as in http://127.0.0.1:8080/mcp", "not a URL: %s", t.url)
 	case u.User != nil:

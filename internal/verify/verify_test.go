@@ -208,7 +208,7 @@ func TestFaults(t *testing.T) {
 		{"unknown cancel is answered", pipe, "cancel-unknown"},
 		{"leaks", both, "acknowledged frees"},
 		{"slows down", both, "frees"},
-		{"ends at once", pipe, "cancel-unanswered stays-open"},
+		{"ends at once", pipe, "cancel-unanswered? stays-open"},
 		{"ends at once", http, "stays-open"},
 		{"malformed is taken", both, "malformed"},
 		{"no completion", pipe, "completed"},

@@ -92,9 +92,7 @@ func (s *session) try(a *ask, finish func(error)) {
 			return
 		}
 		if err == nil {
-			if f := s.followed[a.uri]; f != nil {
-				f.lend(got)
-			}
+			s.lend(a.uri, got)
 			a.contents, err = got.contents, got.err
 		}
 		if err == nil && !a.outdated {
@@ -138,6 +136,9 @@ func (s *session) serveList(a *ask, finish func(error)) {
 			return
 		}
 		a.resources = found
+		if err == nil {
+			s.lendList(found)
+		}
 		if err == nil && !a.outdated {
 			s.c.cache.keepList(found, until)
 		}

@@ -32,6 +32,7 @@ type Client struct {
 	turn   int // counts how often want was set
 	status Status
 
+	lent      lent  // owned by the session
 	lastID    int64 // of requests; owned by the session
 	known     bool  // Live was told once; owned by the session
 	listKnown bool  // view has the list that was told; owned by the session
@@ -59,7 +60,7 @@ func New(t Target, want Want, opts *Options) *Client {
 	o := opts.withDefaults(t.URL != "")
 	c := &Client{
 		target: t, opts: o, dial: wire.Dial, random: rand.Int64N,
-		queue: newQueue(o.MaxNotifications), view: newView(), cache: newCache(o.CacheBytes),
+		queue: newQueue(o.MaxNotifications), view: newView(), cache: newCache(o.CacheBytes), lent: newLent(),
 		asks: make(chan *ask), reset: make(chan struct{}, 1),
 	}
 	c.want, c.fault = want.check()
@@ -186,6 +187,7 @@ func (c *Client) Contents(uri string) ([]Content, error) {
 // Read asks the server for what a resource holds, or answers what it answered before while the ttlMs of that lasts and no
 // change was announced (server/utilities/caching). While there is no connection it waits for one.
 func (c *Client) Read(ctx context.Context, uri string) ([]Content, error) {
+	c.queue.shown(uri)
 	if contents, ok := c.cache.read(uri); ok {
 		return contents, nil
 	}

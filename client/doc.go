@@ -33,6 +33,9 @@
 // what was not asked for, by a server that spells URIs in its own way, has everything looked at that it may mean. What a
 // server does not announce is polled; see [Options.Poll].
 //
+// What [Client.Read] and [Client.List] were answered with counts as told: where a later look finds something else, that is
+// told, though it is what was known before.
+//
 // A change may be told more often than it happened: two listens cover a resource while one replaces the other.
 //
 // A resource that cannot be read though the server answers to other requests keeps none of them from being told: what is

@@ -32,6 +32,7 @@ func (s *session) fetch() {
 			s.read(f)
 		case f.settled:
 			f.dirt = clean
+			delete(s.c.lent.reads, f.uri)
 			s.c.queue.updated(f.uri, f.explicit)
 		}
 	}
@@ -82,13 +83,14 @@ func (s *session) took(f *follow, got *snapshot, how dirt, fresh time.Duration) 
 		changed = f.seen && digest != f.digest
 		f.seen, f.digest = true, digest
 	}
-	changed = f.giveBack(got) || changed
+	added := f.fresh
+	s.settle(f)
+	changed = s.giveBack(f.uri, got) || changed
 	if f.polled != nil {
 		s.polls.again(f.polled, changed, fresh, s)
 	}
-	added := f.fresh
-	s.settle(f)
 	if !added && (changed || how == notified) {
+		s.outdate(f.uri) // whoever is told is not to be answered with what was there before
 		s.c.queue.updated(f.uri, f.explicit)
 	}
 }

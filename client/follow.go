@@ -23,7 +23,6 @@ type follow struct {
 	retry   *pollItem // after a read that has failed, nil: none is due
 	digest  [32]byte  // of the contents, if it is polled and they are not kept
 	seen    bool      // digest is of something
-	lent    *[32]byte // digest of what Read was answered with since the last look, nil: it was not asked
 }
 
 // dirt is how much there is to a suspicion.
@@ -34,22 +33,6 @@ const (
 	suspect       // it may have changed: told if it has
 	notified      // the server says that it changed: told in any case
 )
-
-// lend notes what somebody has read. They may know it alone: it can come and go between two looks.
-func (f *follow) lend(got *snapshot) {
-	digest := got.digest()
-	if f.lent != nil && *f.lent != digest {
-		digest = [32]byte{} // several: whatever is there next is another than one of them
-	}
-	f.lent = &digest
-}
-
-// giveBack reports whether somebody has read something else than what is there now, and forgets what they have.
-func (f *follow) giveBack(now *snapshot) (differs bool) {
-	differs = f.lent != nil && *f.lent != now.digest()
-	f.lent = nil
-	return differs
-}
 
 func (f *follow) wanted() bool { return f.explicit || f.listed }
 
@@ -117,6 +100,7 @@ func (s *session) unfollow(f *follow) {
 		s.recount = true
 	}
 	s.dropRetry(f)
+	delete(s.c.lent.reads, f.uri)
 	if len(s.former) >= maxFormer {
 		clear(s.former) // what comes late for one of them is then taken for something else, and looked at in vain
 	}
@@ -150,7 +134,7 @@ func (s *session) settle(f *follow) {
 	if f.fresh {
 		f.fresh = false
 		if r := s.c.view.resource(f.uri); r != nil && f.listed {
-			s.c.queue.added(r, f.explicit, s.c.view.show(f.uri))
+			s.c.queue.added(r, f.explicit, s.show(f.uri))
 			f.dirt = min(f.dirt, suspect) // whoever is told of it looks at it
 		}
 	}
@@ -267,6 +251,7 @@ func (s *session) rewantList(before Want) {
 // forgetList: nothing of the list that is known is compared with another.
 func (s *session) forgetList() {
 	s.c.listKnown = false
+	clear(s.c.lent.lists)
 	s.c.view.setList(nil, false)
 }
 

@@ -1,6 +1,9 @@
 package client
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // tellLive owes Live once everything that is wanted is followed and known.
 func (s *session) tellLive() {
@@ -35,6 +38,7 @@ func (s *session) tellLive() {
 		f := s.followed[uri]
 		return s.want.Read && f != nil && f.wanted()
 	})
+	maps.DeleteFunc(s.c.lent.reads, func(uri string, _ [32]byte) bool { return s.followed[uri] == nil })
 }
 
 // settledAll reports whether all that is wanted is followed and known.

@@ -115,6 +115,18 @@ func (q *queue) live(e Event) {
 	q.rouse()
 }
 
+// lookedAt stands for a number of looks before which there was another: who is told as added is then told as removed.
+const lookedAt = -1
+
+// shown notes that somebody has seen a resource that they may not have been told of as added.
+func (q *queue) shown(uri string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if it := q.items[itemKey{Updated, uri}]; it != nil && it.added {
+		it.looks = lookedAt
+	}
+}
+
 // removed owes that a resource is listed no more, unless it was not told yet that it is and nobody has looked at the view
 // meanwhile: looks says how often that was done until now. It is then not told as updated, unless it is followed for itself.
 func (q *queue) removed(uri string, explicit bool, looks int) {

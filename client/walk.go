@@ -220,6 +220,7 @@ func (s *session) learn(found []*Resource, until time.Time) {
 			s.unlist(r.URI)
 		}
 	}
+	s.giveBackList()
 	if it := s.looks[list]; it != nil {
 		s.polls.again(it, changed, time.Until(until), s)
 	}
@@ -250,7 +251,7 @@ func (s *session) list(r *Resource) {
 	isNew := s.c.view.isHidden(r.URI)
 	if !s.want.Listed {
 		if isNew {
-			s.c.queue.added(r, f != nil && f.explicit, s.c.view.show(r.URI))
+			s.c.queue.added(r, f != nil && f.explicit, s.show(r.URI))
 		}
 		return
 	}
@@ -268,7 +269,7 @@ func (s *session) list(r *Resource) {
 		return
 	}
 	if f.settled {
-		s.c.queue.added(r, f.explicit, s.c.view.show(r.URI))
+		s.c.queue.added(r, f.explicit, s.show(r.URI))
 		return
 	}
 	f.fresh = true // told when it is settled
@@ -277,8 +278,8 @@ func (s *session) list(r *Resource) {
 // unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
 func (s *session) unlist(uri string) {
 	f := s.followed[uri]
-	hidden := s.c.view.isHidden(uri)
-	looks := s.c.view.show(uri)
+	hidden := s.c.view.isHidden(uri) && !s.isLent(uri)
+	looks := s.show(uri)
 	if s.c.listKnown && !hidden {
 		s.c.queue.removed(uri, f != nil && f.explicit, looks)
 	}

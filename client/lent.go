@@ -1,0 +1,85 @@
+package client
+
+// lent is what Read and List were answered with since the last look. Whoever called may know it alone: it can come and go
+// between two looks, or over a loss.
+type lent struct {
+	reads map[string][32]byte // digests, by URI; only of what is followed
+	// lists has what List gave otherwise than the view shows: whether a URI was there.
+	lists map[string]bool
+}
+
+func newLent() lent { return lent{reads: map[string][32]byte{}, lists: map[string]bool{}} }
+
+// lend notes what somebody has read.
+func (s *session) lend(uri string, got *snapshot) {
+	s.c.queue.shown(uri)
+	if s.followed[uri] == nil {
+		return
+	}
+	digest := got.digest()
+	if before, ok := s.c.lent.reads[uri]; ok && before != digest {
+		digest = [32]byte{} // several: whatever is there next is another than one of them
+	}
+	s.c.lent.reads[uri] = digest
+}
+
+// giveBack reports whether somebody has read something else than what is there now, and forgets what they have.
+func (s *session) giveBack(uri string, now *snapshot) (differs bool) {
+	digest, ok := s.c.lent.reads[uri]
+	delete(s.c.lent.reads, uri)
+	return ok && digest != now.digest()
+}
+
+// lendList notes what somebody has listed. If it is not what they were told, the list is walked.
+func (s *session) lendList(found []*Resource) {
+	if !s.want.List || !s.c.listKnown {
+		return
+	}
+	there := make(map[string]bool, len(found))
+	for _, r := range found {
+		there[r.URI] = true
+		if s.c.view.listed[r.URI] == nil || s.c.view.isHidden(r.URI) {
+			s.c.lent.lists[r.URI] = true
+		}
+	}
+	for uri := range s.c.view.listed {
+		if !there[uri] && !s.c.view.isHidden(uri) {
+			s.c.lent.lists[uri] = false
+		}
+	}
+	s.stale = s.stale || len(s.c.lent.lists) > 0
+}
+
+// giveBackList tells of what somebody has listed otherwise than it is after a walk. It is told as if it had been so before the
+// walk: what was not there is added, what was there is removed. What is hidden is told when it is not any more.
+func (s *session) giveBackList() {
+	for uri, there := range s.c.lent.lists {
+		if s.c.view.isHidden(uri) {
+			continue
+		}
+		delete(s.c.lent.lists, uri)
+		f, r := s.followed[uri], s.c.view.listed[uri]
+		switch {
+		case there && r == nil:
+			s.c.queue.removed(uri, f != nil && f.explicit, lookedAt)
+		case !there && r != nil:
+			s.c.queue.added(r, f != nil && f.explicit, lookedAt)
+		}
+	}
+}
+
+// show has a listed resource seen, and says how often the view was looked at before.
+func (s *session) show(uri string) (looks int) {
+	looks = s.c.view.show(uri)
+	if s.isLent(uri) {
+		looks = lookedAt
+	}
+	delete(s.c.lent.lists, uri)
+	return looks
+}
+
+// isLent reports whether somebody has read or listed a resource that is not shown.
+func (s *session) isLent(uri string) bool {
+	_, read := s.c.lent.reads[uri]
+	return read || s.c.lent.lists[uri]
+}

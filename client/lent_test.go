@@ -1,0 +1,147 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// What somebody has read is known to them alone also if the connection is lost before it is gone again.
+func TestWhatCameAndWentOverALossIsToldToWhoHasReadIt(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://a", "test://b"}, Read: true}, Options{}, deaf("a", "b"), func(l *lab) {
+		l.told()
+		for _, uri := range []string{"test://a", "test://b"} {
+			l.write(uri, "for a moment")
+		}
+		if got := l.read("test://a"); got != "for a moment" {
+			t.Fatalf("read %q", got)
+		}
+		l.cut(errors.New("cut"))
+		for _, name := range []string{"a", "b"} {
+			l.write("test://"+name, name)
+		}
+		time.Sleep(time.Second)
+		l.expect("lost 1 499.999999ms", "live 0 2 2", "updated test://a a")
+	})
+}
+
+// What was told as changed since it was read is not told once more when it becomes polled.
+func TestWhatWasToldSinceItWasReadIsNotToldAgain(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://a", "test://b"}}, Options{}, someFiles("a", "b"), func(l *lab) {
+		l.told()
+		l.read("test://a")
+		l.write("test://a", "A")
+		l.expect("updated test://a")
+		l.do(func() { l.honour = func(filter) filter { return filter{} } })
+		l.set(Want{URIs: []string{"test://a"}})
+		time.Sleep(time.Minute)
+		l.expect("live 0 1 1")
+	})
+}
+
+// An answer to Read that is older than a look is not remembered, so that whoever is told of the change finds it.
+func TestWhatALookHasFoundOtherwiseIsNotAnsweredFromTheCache(t *testing.T) {
+	withLab(t, Want{URIs: []string{"test://a"}}, Options{}, func(f *fake) {
+		deaf("a")(f)
+		f.ttl = 60_000
+	}, func(l *lab) {
+		l.told()
+		var answer func()
+		l.do(func() { answer = l.mutesLocked("resources/read", 1) })
+		time.Sleep(80 * time.Second) // a look is under way
+		l.do(func() { l.mute = nil })
+		if got := l.read("test://a"); got != "a" {
+			t.Fatalf("read %q", got)
+		}
+		l.write("test://a", "")
+		l.do(answer)
+		l.expect("updated test://a")
+		if got := l.read("test://a"); got == "a" {
+			t.Error("it is gone, and read as it was")
+		}
+	})
+}
+
+// What List gave between two looks is known to who called it alone: that it is otherwise again is told.
+func TestWhatCameAndWentBetweenTwoLooksIsToldToWhoHasListedIt(t *testing.T) {
+	for _, want := range []Want{{List: true}, {Listed: true}, {Listed: true, Read: true}} {
+		withLab(t, want, Options{}, deaf("a", "b", "c"), func(l *lab) {
+			l.told()
+			time.Sleep(10 * time.Minute)
+			l.write("test://a", "")
+			l.write("test://new", "new")
+			var answer func()
+			l.do(func() { answer = l.mutesLocked("resources/list", 2) })
+			if got := l.list(); !slices.Equal(got, []string{"test://b", "test://c", "test://new"}) {
+				t.Fatalf("listed %q", got)
+			}
+			l.write("test://a", "a")
+			l.write("test://new", "")
+			l.do(answer)
+			told := l.told()
+			slices.Sort(told)
+			added := "added test://a"
+			if want.Read {
+				added += " a"
+			}
+			if !slices.Equal(told, []string{added, "removed test://new"}) {
+				t.Errorf("told %q", told)
+			}
+			time.Sleep(10 * time.Minute)
+			l.expect()
+		})
+	}
+}
+
+// What List gave before it was followed, and told, is told as gone.
+func TestWhatWasListedBeforeItWasToldIsToldAsGone(t *testing.T) {
+	withLab(t, Want{Listed: true}, Options{}, someFiles("a"), func(l *lab) {
+		l.told()
+		var answer func()
+		l.do(func() { answer = l.mutesLocked("subscriptions/listen", 1) })
+		l.write("test://b", "b")
+		time.Sleep(time.Second)
+		if got := l.list(); len(got) != 2 {
+			t.Fatalf("listed %q", got)
+		}
+		time.Sleep(time.Second)
+		l.do(answer)
+		time.Sleep(time.Second)
+		l.write("test://b", "")
+		time.Sleep(time.Second)
+		l.expect("removed test://b")
+	})
+}
+
+func (l *lab) list() (uris []string) {
+	l.t.Helper()
+	list, err := l.c.List(context.Background())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, r := range list {
+		uris = append(uris, r.URI)
+	}
+	return uris
+}
+
+// A resource that has come and gone before Next was called is told as gone to who has read it.
+func TestWhatHasGoneBeforeItWasToldIsToldToWhoHasReadIt(t *testing.T) {
+	for _, listed := range []bool{false, true} {
+		withLab(t, Want{List: true, Listed: listed}, Options{}, someFiles("a"), func(l *lab) {
+			l.told()
+			for _, uri := range []string{"test://b", "test://c"} {
+				l.write(uri, "for a moment")
+				l.settled()
+			}
+			l.read("test://b")
+			for _, uri := range []string{"test://b", "test://c"} {
+				l.write(uri, "")
+				l.settled()
+			}
+			l.expect("removed test://b")
+		})
+	}
+}

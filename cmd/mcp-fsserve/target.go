@@ -65,7 +65,7 @@ func (p *program) parseTarget(cmd *cobra.Command, args []string) (*target, error
 	}
 	dirs, uris := splitURIs(args)
 	if len(dirs) == 0 {
-		return nil, usageError("name the server too: a directory or a URL before it, or a command after --", "no server given for: %s", uris[0])
+		return nil, usageError("name the server too: a directory or a URL before it, or a command after --", "no server given for: %s", withoutUser(uris[0]))
 	}
 	cfg, err := p.config(cmd, dirs, nil)
 	if err != nil {
@@ -123,9 +123,26 @@ func (t *target) checkURL() error {
 	case err != nil || u.Host == "":
 		return usageError("as in http://127.0.0.1:8080/mcp", "not a URL: %s", t.url)
 	case u.User != nil:
-		return usageError("a token is given in a file: --token-file FILE", "a URL with a user or password in it cannot be used: %s", u.Redacted())
+		return usageError("a token is given in a file: --token-file FILE", "a URL with a user or password in it cannot be used: %s", withoutUser(t.url))
 	}
 	return nil
+}
+
+// withoutUser is an argument as it may be repeated: a token is a user too, in some URLs.
+func withoutUser(arg string) string {
+	scheme, rest, found := strings.Cut(arg, "://")
+	if !found || !strings.Contains(rest, "@") {
+		return arg
+	}
+	u, err := url.Parse(arg)
+	if err != nil {
+		return scheme + "://…"
+	}
+	if u.User == nil {
+		return arg
+	}
+	u.User = nil
+	return u.String()
 }
 
 func (t *target) checkCommand(name string) error {

@@ -89,7 +89,7 @@ tested, and 2 after wrong usage.`,
 
 func (p *program) verify(ctx context.Context, t *target, form verifying) error {
 	if len(t.beside) > 0 {
-		return usageError("name one server: directories, or a URL, or a command after --", "what is this for: %s", t.beside[0])
+		return usageError("name one server: directories, or a URL, or a command after --", "what is this for: %s", withoutUser(t.beside[0]))
 	}
 	to, err := t.wire(p)
 	if err != nil {

@@ -58,8 +58,10 @@ func (t *Target) Check() error {
 	case err != nil:
 		return fmt.Errorf("the URL of the server makes no sense: %w", bare(err))
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		u.Opaque = u.Opaque[strings.LastIndex(u.Opaque, "@")+1:] // of me:password@host, which has no scheme
-		return fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", u.Redacted())
+		if strings.Contains(t.URL, "@") { // a password may be anywhere, as in me:password@host, which has no scheme
+			return errors.New("the URL of a server begins with http:// or https:// and a host")
+		}
+		return fmt.Errorf("the URL of a server begins with http:// or https:// and a host, not %q", t.URL)
 	}
 	return nil
 }

@@ -10,6 +10,10 @@ func TestWhatIsWrongWithATargetRepeatsNoPassword(t *testing.T) {
 	for url, want := range map[string]string{
 		"ftp://me:s3cret@localhost/mcp":       "begins with http://",
 		"me:s3cret@localhost/mcp":             "begins with http://",
+		"http:/me:s3cret@localhost/mcp":       "begins with http://",
+		"http:///me:s3cret@localhost/mcp":     "begins with http://",
+		"me:s3?cret@localhost/mcp":            "begins with http://",
+		"ftp://s3cret@localhost/mcp":          "begins with http://",
 		"localhost:8080/mcp":                  `not "localhost:8080/mcp"`,
 		"http://me:s3cret@[::1/mcp":           "makes no sense",
 		"http://me:s3cret/word@localhost/mcp": "makes no sense",

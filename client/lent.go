@@ -30,9 +30,12 @@ func (s *session) giveBack(uri string, now *snapshot) (differs bool) {
 	return ok && digest != now.digest()
 }
 
-// lendList notes what somebody has listed. If it is not what they were told, the list is walked.
+// maxLent is how many names that were listed otherwise wait for a look, if fewer are listed: it comes at once then.
+const maxLent = 1000
+
+// lendList notes what somebody has listed. Each call is no reason to look: they may call whenever something is told.
 func (s *session) lendList(found []*Resource) {
-	if !s.want.List || !s.c.listKnown {
+	if !s.want.List || !s.c.listKnown || s.looks[list] != nil && s.opts.Poll < 0 {
 		return
 	}
 	there := make(map[string]bool, len(found))
@@ -47,7 +50,7 @@ func (s *session) lendList(found []*Resource) {
 			s.c.lent.lists[uri] = false
 		}
 	}
-	s.stale = s.stale || len(s.c.lent.lists) > 0
+	s.stale = s.stale || len(s.c.lent.lists) > max(maxLent, len(s.c.view.listed))
 }
 
 // giveBackList tells of what somebody has listed otherwise than it is after a walk. It is told as if it had been so before the

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -72,14 +73,12 @@ func TestWhatCameAndWentBetweenTwoLooksIsToldToWhoHasListedIt(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			l.write("test://a", "")
 			l.write("test://new", "new")
-			var answer func()
-			l.do(func() { answer = l.mutesLocked("resources/list", 2) })
 			if got := l.list(); !slices.Equal(got, []string{"test://b", "test://c", "test://new"}) {
 				t.Fatalf("listed %q", got)
 			}
 			l.write("test://a", "a")
 			l.write("test://new", "")
-			l.do(answer)
+			time.Sleep(time.Minute)
 			told := l.told()
 			slices.Sort(told)
 			added := "added test://a"
@@ -144,4 +143,52 @@ func TestWhatHasGoneBeforeItWasToldIsToldToWhoHasReadIt(t *testing.T) {
 			l.expect("removed test://b")
 		})
 	}
+}
+
+// A server whose resource, and whose list, is another each time is asked and told of no more often by who reads and lists
+// whenever that is told; nor is more and more remembered of what it said.
+func TestWhatIsOtherwiseEachTimeIsNotToldWithoutEnd(t *testing.T) {
+	n := 0
+	withLab(t, Want{List: true, URIs: []string{"test://a"}}, Options{}, func(f *fake) {
+		deaf("a")(f)
+		f.page = 100
+		f.mute = func(_ *fakeConn, r request) bool {
+			switch n++; r.Method {
+			case "resources/read":
+				f.files["test://a"] = fmt.Sprint(n)
+			case "resources/list":
+				f.files = map[string]string{}
+				for i := range 10 {
+					f.files[fmt.Sprint("test://", n, "/", i)] = "x"
+				}
+			}
+			return false
+		}
+	}, func(l *lab) {
+		l.told()
+		updates := 0
+		for range 600 {
+			time.Sleep(time.Second)
+			for _, e := range l.told() {
+				if e == "updated test://a" {
+					updates++
+				}
+				l.read("test://a")
+			}
+			l.requests()
+			l.list()
+			if asked := l.requests(); len(asked) != 1 {
+				t.Fatalf("one list was asked for, and the server was asked %q", asked)
+			}
+		}
+		if updates > 300 {
+			t.Errorf("told %d times in 600 s", updates)
+		}
+		for range 1000 {
+			l.list()
+		}
+		if n := len(l.c.lent.lists); n > maxLent+10 {
+			t.Errorf("%d names are remembered", n)
+		}
+	})
 }

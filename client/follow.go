@@ -166,6 +166,15 @@ func (s *session) soil(f *follow, how dirt) {
 	s.dirty = append(s.dirty, f)
 }
 
+// suspect looks at f, or has whoever is told look.
+func (s *session) suspect(f *follow) {
+	how := notified
+	if s.reads(f) {
+		how = suspect
+	}
+	s.soil(f, how)
+}
+
 // reads reports whether f must be read for its changes to be known.
 func (s *session) reads(f *follow) bool { return s.want.Read || f.polled != nil }
 
@@ -220,6 +229,7 @@ func (s *session) forget() {
 
 // rewantList changes whether the list, and what is listed, is followed and kept.
 func (s *session) rewantList(before Want) {
+	unlooked := before.List && !s.want.List && (s.stale || s.walking) // a resource may have gone or come, and it is not looked at
 	if s.want.List != before.List {
 		s.walked, s.stale = false, s.want.List
 		s.forgetList()
@@ -228,6 +238,9 @@ func (s *session) rewantList(before Want) {
 		if before.Listed && !s.want.Listed {
 			f.listed, f.fresh = false, false
 			s.renew = true
+		}
+		if unlooked && f.explicit && f.settled {
+			s.suspect(f)
 		}
 		if !before.Read && f.wanted() {
 			s.unsettle(f)

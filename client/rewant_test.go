@@ -173,3 +173,35 @@ func TestAResourceThatWasFollowedIsFollowedOnWithoutTheList(t *testing.T) {
 		}
 	}
 }
+
+// The same if it is not known yet when the list is not wanted any more: the server has only said that the list changed.
+func TestAResourceThatMayHaveGoneIsFollowedOnWithoutTheList(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		for _, read := range []bool{false, true} {
+			withLab(t, Want{Listed: true, Read: read}, Options{}, someFiles("a", "b"), func(l *lab) {
+				l.expect("live 2 2 0")
+				if pending {
+					l.do(func() {
+						l.mutesLocked("resources/list", 1)
+						delete(l.files, "test://a")
+						l.last().notifyLocked(l.onlyLocked(), "resources/list_changed", nil)
+					})
+				}
+				l.set(Want{URIs: []string{"test://a"}, Read: read})
+				l.do(func() { l.mute = nil })
+				told := l.told()
+				slices.Sort(told)
+				want := []string{"live 0 1 0"}
+				if pending {
+					want = append(want, "updated test://a")
+				}
+				if pending && read {
+					want[1] += " err"
+				}
+				if !slices.Equal(told, want) {
+					t.Errorf("told %q, want %q", told, want)
+				}
+			})
+		}
+	}
+}

@@ -302,9 +302,5 @@ func (s *session) differs(uri string) {
 	if f == nil || !f.wanted() || !f.settled || f.toldAt >= s.walks-1 {
 		return
 	}
-	how := notified
-	if s.reads(f) {
-		how = suspect
-	}
-	s.soil(f, how)
+	s.suspect(f)
 }

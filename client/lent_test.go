@@ -192,3 +192,20 @@ func TestWhatIsOtherwiseEachTimeIsNotToldWithoutEnd(t *testing.T) {
 		}
 	})
 }
+
+// Also if it was read both before it became owed as added and before it became owed as removed.
+func TestWhatHasGoneIsOwedToWhoHasReadItTwice(t *testing.T) {
+	q := newQueue(1)
+	q.live(Event{Kind: Live})
+	q.added(&Resource{URI: "test://a"}, false, lookedAt)
+	q.removed("test://a", false, lookedAt)
+	q.added(&Resource{URI: "test://b"}, false, 1)
+	q.removed("test://b", false, 1)
+	var told []string
+	for e, ok := q.pull(); ok; e, ok = q.pull() {
+		told = append(told, inWords(e))
+	}
+	if want := []string{"live 0 0 0", "removed test://a"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}

@@ -115,7 +115,7 @@ func (q *queue) live(e Event) {
 	q.rouse()
 }
 
-// lookedAt stands for a number of looks before which there was another: who is told as added is then told as removed.
+// lookedAt stands for a number of looks that is another than any: what is owed as added is then owed as removed, too.
 const lookedAt = -1
 
 // shown notes that somebody has seen a resource that they may not have been told of as added.
@@ -137,7 +137,7 @@ func (q *queue) removed(uri string, explicit bool, looks int) {
 		return
 	}
 	it := q.itemLocked(itemKey{Updated, uri})
-	it.removed = it.removed || !it.added || it.looks != looks
+	it.removed = it.removed || !it.added || it.looks != looks || looks == lookedAt
 	it.added, it.resource = false, nil
 	it.updated = it.updated && explicit
 	if it.owesNothing() {

@@ -44,7 +44,7 @@ func (r *Root) fill(ctx context.Context, d *dir, path string) error {
 		names.entries, names.in, names.err = r.scan(path, d.in)
 		r.learn(d, path, names)
 	}
-	for _, sub := range d.dirs {
+	for sub := range d.dirs.all() {
 		if err := r.fill(ctx, sub, join(path, sub.name)); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (r *Root) learn(d *dir, path string, l listing) {
 	if r.learnt(path, l.in) {
 		r.owed.rewalk = append(r.owed.rewalk, path)
 	}
-	d.files, d.dirs, d.in, d.loaded = files, dirs, l.in, true
+	d.files, d.dirs, d.in, d.loaded = rollOf(files), rollOf(dirs), l.in, true
 	if r.waiting.Load() > 0 {
 		close(r.progress)
 		r.progress = make(chan struct{})

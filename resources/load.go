@@ -69,14 +69,18 @@ func (r *Root) learn(d *dir, path string, l listing) {
 		d.closed = errors.Is(l.err, fs.ErrPermission)
 		r.log.Debug("a directory cannot be listed", "dir", path, "reason", reason(l.err))
 	}
-	files := make([]*file, 0, count(l.entries, regular))
-	dirs := make([]*dir, 0, count(l.entries, directory))
+	files, fileMemory := make([]*file, 0, count(l.entries, regular)), make([]file, count(l.entries, regular))
+	dirs, dirMemory := make([]*dir, 0, count(l.entries, directory)), make([]dir, count(l.entries, directory))
 	for _, e := range l.entries {
 		switch e.kind {
 		case regular:
-			files = append(files, &file{name: e.name})
+			f := &fileMemory[0]
+			f.name, fileMemory = e.name, fileMemory[1:]
+			files = append(files, f)
 		case directory:
-			dirs = append(dirs, &dir{name: e.name, parent: d, in: l.in})
+			sub := &dirMemory[0]
+			sub.name, sub.parent, sub.in, dirMemory = e.name, d, l.in, dirMemory[1:]
+			dirs = append(dirs, sub)
 		case symlink:
 			f, err := r.addLink(d, join(path, e.name), e.name)
 			if err != nil {

@@ -144,6 +144,10 @@ func (p *relisting) dropLinks(entries []entry) {
 func (p *relisting) entry(now entry, said *hint) {
 	isFile := len(p.files) > 0 && p.files[0].name == now.name
 	isDir := len(p.dirs) > 0 && p.dirs[0].name == now.name
+	if now.kind == regular && isFile && said == nil && p.d.links[now.name] == nil && !(p.compare && p.files[0].stat.Load() != nil) {
+		p.files = p.files[1:]
+		return
+	}
 	h := &hint{rescan: p.compare}
 	if said != nil {
 		h = &hint{said.evidence, said.rescan || p.compare, said.sub}

@@ -84,6 +84,19 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
+// BenchmarkTreeRescan is what the first batch of a watcher costs: it has everything listed again.
+func BenchmarkTreeRescan(b *testing.B) {
+	p := forest(b, *largest, 100).load()
+	b.ReportAllocs()
+	start := cpuTime(b)
+	for b.Loop() {
+		if c, _ := p.Apply(rescan("")); len(c.Keys) > 0 {
+			b.Fatal(c)
+		}
+	}
+	b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N)/float64(*largest), "cpu-ns/file")
+}
+
 // BenchmarkFirstPage is how long the first answer takes that is asked for as the walk begins.
 func BenchmarkFirstPage(b *testing.B) {
 	p := forest(b, *largest, 100)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -48,6 +49,7 @@ func appendEntries(list []entry, dir *os.File, raw []byte) ([]entry, error) {
 		typeAt = unsafe.Offsetof(unix.Dirent{}.Type)
 		nameAt = unsafe.Offsetof(unix.Dirent{}.Name)
 	)
+	list = slices.Grow(list, len(raw)/32) // a record of 32 bytes has a name of 5 to 12, and most have more
 	for len(raw) > 0 {
 		size := binary.NativeEndian.Uint16(raw[lenAt:])
 		this := raw[:size]

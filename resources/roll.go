@@ -119,20 +119,19 @@ func (r *roll[E]) with(changes map[string]E) roll[E] {
 	for names := slices.Sorted(maps.Keys(changes)); len(names) > 0; {
 		rest := roll[E]{pieces: old}
 		k := max(rest.home(names[0]), 0)
-		for _, p := range old[:min(k, len(old))] {
+		for _, p := range old[:k] {
 			out.append(p.list)
 		}
-		old = old[min(k, len(old)):]
-		n := len(names)
 		var list []E
-		if len(old) > 0 {
+		if old = old[k:]; len(old) > 0 {
 			list, old = old[0].list, old[1:]
 		}
+		here := len(names) // so many belong in that piece
 		if len(old) > 0 {
-			n, _ = slices.BinarySearch(names, old[0].list[0].called())
+			here, _ = slices.BinarySearch(names, old[0].list[0].called())
 		}
-		out.add(merge(list, names[:n], changes))
-		names = names[n:]
+		out.add(merge(list, names[:here], changes))
+		names = names[here:]
 	}
 	for _, p := range old {
 		out.append(p.list)

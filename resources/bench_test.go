@@ -85,16 +85,6 @@ func BenchmarkRead1KiB(b *testing.B) {
 	}
 }
 
-func BenchmarkLoad100000(b *testing.B) {
-	p := plant(b, 100000)
-	b.ReportAllocs()
-	defer cpu(b)()
-	for b.Loop() {
-		p.open(&Options{Base: "test://"})
-		p.load()
-	}
-}
-
 func BenchmarkLoad100000Selected(b *testing.B) {
 	p := plant(b, 100000)
 	b.ReportAllocs()

@@ -59,8 +59,8 @@ type apply struct {
 // commit is what becomes of one directory.
 type commit struct {
 	dir   *dir
-	files []*file
-	dirs  []*dir
+	files roll[*file]
+	dirs  roll[*dir]
 	in    *scope
 }
 
@@ -78,7 +78,7 @@ func (a *apply) commit() {
 
 func (a *apply) commitEdit(d *dir, e *edit) {
 	if len(e.files)+len(e.dirs) > 0 {
-		a.commits = append(a.commits, commit{d, merge(d.files, e.files, fileName), merge(d.dirs, e.dirs, dirName), d.in})
+		a.commits = append(a.commits, commit{d, d.files.with(e.files), d.dirs.with(e.dirs), d.in})
 	}
 }
 

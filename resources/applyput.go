@@ -114,10 +114,10 @@ func (a *apply) dropDir(d *dir, path string) {
 	for _, l := range d.links {
 		a.root.dropLink(l)
 	}
-	for _, f := range d.files {
+	for f := range d.files.all() {
 		a.dropFile(join(path, f.name), f)
 	}
-	for _, sub := range d.dirs {
+	for sub := range d.dirs.all() {
 		a.dropDir(sub, join(path, sub.name))
 	}
 }

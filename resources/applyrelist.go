@@ -35,12 +35,11 @@ func (a *apply) relistTo(d *dir, path string, h *hint, above *scope, compare, sh
 	if in != d.in && above == a.root.above(d) || d.unseen() && err == nil && a.learnt(path, in) {
 		a.rewalk = append(a.rewalk, path)
 	}
-	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, shallow: shallow && in == d.in, files: d.files, dirs: d.dirs}
+	p := relisting{apply: a, d: d, path: path, in: in, listed: err == nil, compare: compare, shallow: shallow && in == d.in, files: d.files.list(), dirs: d.dirs.list()}
 	p.run(entries, h)
 	a.unlisted(path, entries, h)
 	if len(p.edit.files)+len(p.edit.dirs) > 0 || in != d.in {
-		files, dirs := merge(d.files, p.edit.files, fileName), merge(d.dirs, p.edit.dirs, dirName)
-		a.commits = append(a.commits, commit{d, files, dirs, in})
+		a.commits = append(a.commits, commit{d, d.files.with(p.edit.files), d.dirs.with(p.edit.dirs), in})
 	}
 }
 
@@ -61,7 +60,7 @@ func (d *dir) remembered(path string, above *scope) ([]entry, *scope) {
 		in = above.unread(path, d.in)
 	}
 	var list []entry
-	for _, f := range d.files {
+	for f := range d.files.all() {
 		if d.links[f.name] == nil {
 			list = append(list, entry{f.name, regular})
 		}
@@ -69,7 +68,7 @@ func (d *dir) remembered(path string, above *scope) ([]entry, *scope) {
 	for name := range d.links {
 		list = append(list, entry{name, symlink})
 	}
-	for _, sub := range d.dirs {
+	for sub := range d.dirs.all() {
 		list = append(list, entry{sub.name, directory})
 	}
 	return visible(list, path, in), in
@@ -145,6 +144,10 @@ func (p *relisting) dropLinks(entries []entry) {
 func (p *relisting) entry(now entry, said *hint) {
 	isFile := len(p.files) > 0 && p.files[0].name == now.name
 	isDir := len(p.dirs) > 0 && p.dirs[0].name == now.name
+	if now.kind == regular && isFile && said == nil && p.d.links[now.name] == nil && !(p.compare && p.files[0].stat.Load() != nil) {
+		p.files = p.files[1:]
+		return
+	}
 	h := &hint{rescan: p.compare}
 	if said != nil {
 		h = &hint{said.evidence, said.rescan || p.compare, said.sub}
@@ -224,6 +227,8 @@ func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir 
 	if a.learnt(rel, in) {
 		a.rewalk = append(a.rewalk, rel)
 	}
+	var files []*file
+	var dirs []*dir
 	here := folder{root: a.root, rel: rel}
 	defer here.close()
 	for _, now := range entries {
@@ -235,15 +240,16 @@ func (a *apply) grow(parent *dir, rel, name string, above *scope, h *hint) *dir 
 		switch now.kind {
 		case regular:
 			if f := a.growFile(&here, p, now.name, sub); f != nil {
-				d.files = append(d.files, f)
+				files = append(files, f)
 			}
 		case directory:
 			here.close()
-			d.dirs = append(d.dirs, a.grow(d, p, now.name, in, sub))
+			dirs = append(dirs, a.grow(d, p, now.name, in, sub))
 		case symlink:
 			a.follow(a.root.newLink(d, now.name), errand{renewed: true})
 		}
 	}
+	d.files, d.dirs = rollOf(files), rollOf(dirs)
 	a.unlisted(rel, entries, h)
 	return d
 }

@@ -45,7 +45,7 @@ func (a *apply) searchTwins(changed []twin) {
 	}
 	var search func(d *dir, path string)
 	search = func(d *dir, path string) {
-		for _, f := range d.files {
+		for f := range d.files.all() {
 			s := f.stat.Load()
 			if s == nil || s.link || d.links[f.name] != nil { // a link may have just taken the place of a file
 				continue
@@ -54,7 +54,7 @@ func (a *apply) searchTwins(changed []twin) {
 				a.root.twins.note(join(path, f.name), f, t.stat)
 			}
 		}
-		for _, sub := range d.dirs {
+		for sub := range d.dirs.all() {
 			search(sub, join(path, sub.name))
 		}
 	}

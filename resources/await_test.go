@@ -24,7 +24,7 @@ func TestWaitersRest(t *testing.T) {
 			case asked <- struct{}{}:
 			default:
 			}
-			return p.tree.loaded && p.tree.dirs[499].loaded
+			return p.tree.loaded && p.tree.dirs.at(499).loaded
 		})
 		done <- time.Since(start)
 	}()

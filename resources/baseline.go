@@ -117,12 +117,12 @@ func (r *Root) baselineBelow(ctx context.Context, rel string) {
 	var unknown []item
 	var collect func(d *dir, path string)
 	collect = func(d *dir, path string) {
-		for _, f := range d.files {
+		for f := range d.files.all() {
 			if f.stat.Load() == nil {
 				unknown = append(unknown, item{path, f})
 			}
 		}
-		for _, sub := range d.dirs {
+		for sub := range d.dirs.all() {
 			collect(sub, join(path, sub.name))
 		}
 	}
@@ -146,5 +146,6 @@ func (d *dir) whole() bool {
 		return false
 	}
 	// Load goes in order, so the last directories are the last to be known
-	return len(d.dirs) == 0 || d.dirs[len(d.dirs)-1].whole()
+	n := d.dirs.len()
+	return n == 0 || d.dirs.at(n-1).whole()
 }

@@ -46,8 +46,8 @@ func (r *Root) completions(ctx context.Context, value string) (mcp.Completion, e
 func (r *Root) completeIn(ctx context.Context, rel string, spans []span) (mcp.Completion, error) {
 	const most = 100
 	out := mcp.Completion{Values: []string{}}
-	var files []*file
-	var dirs []*dir
+	var files roll[*file]
+	var dirs roll[*dir]
 	err := r.await(ctx, func() bool {
 		d, rest := r.tree.descend(rel)
 		if d.loaded && rest == "" {
@@ -63,17 +63,17 @@ func (r *Root) completeIn(ctx context.Context, rel string, spans []span) (mcp.Co
 		prefix = escape(rel) + "/"
 	}
 	for _, s := range spans {
-		i, j := within(files, fileName, s)
+		i, j := files.within(s)
 		out.Total += j - i
-		for _, f := range files[i:min(j, i+most-len(out.Values))] {
-			out.Values = append(out.Values, prefix+escape(f.name))
+		for ; i < j && len(out.Values) < most; i++ {
+			out.Values = append(out.Values, prefix+escape(files.at(i).name))
 		}
 	}
 	for _, s := range spans {
-		i, j := within(dirs, dirName, s)
+		i, j := dirs.within(s)
 		out.Total += j - i
-		for _, d := range dirs[i:min(j, i+most-len(out.Values))] {
-			out.Values = append(out.Values, prefix+escape(d.name)+"/")
+		for ; i < j && len(out.Values) < most; i++ {
+			out.Values = append(out.Values, prefix+escape(dirs.at(i).name)+"/")
 		}
 	}
 	out.HasMore = out.Total > len(out.Values)
@@ -93,13 +93,18 @@ func spanOf(prefix string) span {
 	return span{from: prefix}
 }
 
-// within returns where in a sorted list the names of a span are.
-func within[E any](list []*E, nameOf func(*E) string, s span) (i, j int) {
-	i = sort.Search(len(list), func(i int) bool { return nameOf(list[i]) >= s.from })
+// within returns the numbers of the entries of a span: from i on, before j.
+func (r *roll[E]) within(s span) (i, j int) {
+	return spread(0, r.len(), func(k int) string { return r.at(k).called() }, s)
+}
+
+// spread returns where from lo on and before hi, by names that are in order, those of a span are.
+func spread(lo, hi int, nameOf func(i int) string, s span) (i, j int) {
+	i = lo + sort.Search(hi-lo, func(k int) bool { return nameOf(lo+k) >= s.from })
 	if s.before == "" {
-		return i, len(list)
+		return i, hi
 	}
-	return i, sort.Search(len(list), func(i int) bool { return nameOf(list[i]) >= s.before })
+	return i, i + sort.Search(hi-i, func(k int) bool { return nameOf(i+k) >= s.before })
 }
 
 // beginnings returns the spans of the names that a value can be the beginning of, in order. It may end in the middle of an

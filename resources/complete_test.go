@@ -147,13 +147,9 @@ func FuzzComplete(f *testing.F) {
 			return
 		}
 		list := slices.Compact(slices.Sorted(strings.SplitSeq(strings.ReplaceAll(names, "/", ""), "\x00")))
-		var files []*file
-		for _, name := range list {
-			files = append(files, &file{name: name})
-		}
 		var got []string
 		for _, s := range beginnings(value) {
-			i, j := within(files, fileName, s)
+			i, j := spread(0, len(list), func(i int) string { return list[i] }, s)
 			got = append(got, list[i:j]...)
 		}
 		if want := slices.DeleteFunc(list, func(name string) bool { return !beginsWith(name, value) }); !slices.Equal(got, want) {
@@ -215,10 +211,11 @@ func TestCompleteInSeveralRoots(t *testing.T) {
 func BenchmarkComplete(b *testing.B) {
 	for _, n := range []int{200, 200000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			d := &dir{loaded: true}
-			for i := range n {
-				d.files = append(d.files, &file{name: fmt.Sprintf("f%06d", i)})
+			files := make([]*file, n)
+			for i := range files {
+				files[i] = &file{name: fmt.Sprintf("f%06d", i)}
 			}
+			d := &dir{loaded: true, files: rollOf(files)}
 			p := serve(b)
 			p.tree = d
 			b.ReportAllocs()

@@ -17,6 +17,22 @@ var secrets = compileSecrets(
 	"credentials*.json", "client_secret*.json",
 )
 
+// Which of the patterns can match is told by the first byte of a name, or else, of those that begin with "*", by the last.
+var secretsByFirst, secretsByLast = sortSecrets(secrets)
+
+func sortSecrets(all []secret) (byFirst, byLast [256][]*secret) {
+	for i := range all {
+		s := &all[i]
+		if s.prefix != "" {
+			byFirst[s.prefix[0]] = append(byFirst[s.prefix[0]], s)
+		} else {
+			last := s.suffix[len(s.suffix)-1]
+			byLast[last] = append(byLast[last], s)
+		}
+	}
+	return byFirst, byLast
+}
+
 type secret struct {
 	text           string
 	prefix, suffix string
@@ -36,16 +52,22 @@ func compileSecrets(patterns ...string) []secret {
 // ID_RSA is id_rsa.
 func secretName(name string) string {
 	name = strings.ToLower(name)
-	for i := range secrets {
-		s := &secrets[i]
-		if !s.open {
-			if name == s.prefix {
+	if name == "" {
+		return ""
+	}
+	for _, candidates := range [...][]*secret{secretsByFirst[name[0]], secretsByLast[name[len(name)-1]]} {
+		for _, s := range candidates {
+			if s.matches(name) {
 				return s.text
 			}
-		} else if len(name) >= len(s.prefix)+len(s.suffix) &&
-			strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name, s.suffix) {
-			return s.text
 		}
 	}
 	return ""
+}
+
+func (s *secret) matches(name string) bool {
+	if !s.open {
+		return name == s.text
+	}
+	return len(name) >= len(s.prefix)+len(s.suffix) && strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name, s.suffix)
 }

@@ -39,5 +39,8 @@
 //   - Files are opened below their root's directory, by openat2 where the system has it and no link is met, and by [os.Root]
 //     otherwise: regular files only, never through a link but in the last segment, and never in a way that could block.
 //     Nor are names looked up through a link, for the index. Errors name no path of the host.
+//   - The index takes some 60 bytes for a file, and 64 more once its state was taken. A page costs what is on it, how deep that
+//     is, and the directories without files on the way; a change of a name copies some kilobytes, however many names its directory
+//     has.
 //   - The package starts no goroutine. All methods may be called from any goroutine.
 package resources

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"sort"
 	"strings"
 	"time"
 
@@ -49,30 +48,34 @@ func (c *collector) walk(d *dir, path, after string) bool {
 		}
 		return false
 	}
-	files, dirs := d.files, d.dirs
+	firstFile, firstDir := 0, 0
 	if after != "" {
 		seg, rest, below := strings.Cut(after, "/")
 		if below {
-			files = nil // they come before all directories
-			i, found := findDir(dirs, seg)
-			dirs = dirs[i:]
+			firstFile = d.files.len() // they come before all directories
+			i, found := d.dirs.search(seg)
 			if found {
-				if !c.walk(dirs[0], join(path, seg), rest) {
+				if !c.walk(d.dirs.at(i), join(path, seg), rest) {
 					return false
 				}
-				dirs = dirs[1:]
+				i++
 			}
+			firstDir = i
 		} else {
-			files = files[sort.Search(len(files), func(i int) bool { return files[i].name > seg }):]
+			i, found := d.files.search(seg)
+			if found {
+				i++
+			}
+			firstFile = i
 		}
 	}
-	for _, f := range files {
+	for f := range d.files.from(firstFile) {
 		if len(c.items) == c.most {
 			return false
 		}
 		c.items = append(c.items, item{path, f})
 	}
-	for _, sub := range dirs {
+	for sub := range d.dirs.from(firstDir) {
 		if !c.walk(sub, join(path, sub.name), "") {
 			return false
 		}

@@ -288,21 +288,21 @@ func (r *Root) readDirectory(ctx context.Context, uri, rel string, room int64, u
 	if rel != "" {
 		prefix += escape(rel) + "/"
 	}
-	size := len("\r\n") * (len(files) + len(dirs))
-	for _, f := range files {
+	size := len("\r\n") * (files.len() + dirs.len())
+	for f := range files.all() {
 		size += len(prefix) + escapedLen(f.name)
 	}
-	for _, sub := range dirs {
+	for sub := range dirs.all() {
 		size += len(prefix) + escapedLen(sub.name) + len("/")
 	}
 	if err := r.fits(uri, int64(size), room); err != nil {
 		return out, err
 	}
 	data := make([]byte, 0, size)
-	for _, f := range files {
+	for f := range files.all() {
 		data = append(appendEscaped(append(data, prefix...), f.name), "\r\n"...)
 	}
-	for _, sub := range dirs {
+	for sub := range dirs.all() {
 		data = append(appendEscaped(append(data, prefix...), sub.name), "/\r\n"...)
 	}
 	return mcp.Contents{URI: uri, MIMEType: "text/uri-list", Data: data, Text: true}, nil

@@ -33,8 +33,8 @@ func TestDirectoryTextIsMeasuredFirst(t *testing.T) {
 	p.open(&Options{Base: "test://", MaxSize: 1})
 	p.load()
 	d, _ := p.tree.descend("many")
-	if len(d.files) != 2000 {
-		t.Fatal(len(d.files))
+	if d.files.len() != 2000 {
+		t.Fatal(d.files.len())
 	}
 	if n := testing.AllocsPerRun(10, func() { p.read("many") }); n > 50 {
 		t.Errorf("%v allocations", n)

@@ -35,11 +35,11 @@ func (d *dir) has(rel string) bool {
 func (d *dir) respelt(raw string) (rel string, ok bool) {
 	seg, after, more := strings.Cut(raw, "/")
 	if !more {
-		if found := respellings(d.files, fileName, 0, seg); len(found) > 0 {
+		if found := d.files.respell(seg); len(found) > 0 {
 			return found[0].name, true
 		}
 	}
-	for _, sub := range respellings(d.dirs, dirName, 0, seg) {
+	for _, sub := range d.dirs.respell(seg) {
 		if !more {
 			return sub.name, true
 		}
@@ -52,34 +52,42 @@ func (d *dir) respelt(raw string) (rel string, ok bool) {
 
 // respells reports whether seg is name with some bytes escaped.
 func respells(seg, name string) bool {
-	return len(respellings([]*string{&name}, func(s *string) string { return *s }, 0, seg)) > 0
+	return len(respellings(0, 1, func(int) string { return name }, 0, seg)) > 0
 }
 
-// respellings returns what of a sorted list has a name that goes on, after n bytes that are the same in all, as seg with
-// some escapes decoded. An escape that a name has itself is taken to the letter, so that each name is looked at in one way
-// and clients, who choose seg, cannot make this slow.
-func respellings[E any](list []*E, nameOf func(*E) string, n int, seg string) (found []*E) {
-	rest := func(e *E) string { return nameOf(e)[n:] }
+// respell finds the entries whose names seg is a spelling of.
+func (r *roll[E]) respell(seg string) (found []E) {
+	for _, i := range respellings(0, r.len(), func(i int) string { return r.at(i).called() }, 0, seg) {
+		found = append(found, r.at(i))
+	}
+	return found
+}
+
+// respellings returns the numbers, from lo on and before hi, of those in a sorted list that have a name that goes on, after n
+// bytes that are the same in all, as seg with some escapes decoded. An escape that a name has itself is taken to the letter, so
+// that each name is looked at in one way and clients, who choose seg, cannot make this slow.
+func respellings(lo, hi int, nameOf func(i int) string, n int, seg string) (found []int) {
 	plain := 0
 	for plain < len(seg) && !isEscape(seg[plain:]) {
 		plain++
 	}
-	i, j := within(list, rest, spanOf(seg[:plain]))
-	list, n, seg = list[i:j], n+plain, seg[plain:]
+	rest := func(i int) string { return nameOf(i)[n:] }
+	lo, hi = spread(lo, hi, rest, spanOf(seg[:plain]))
+	n, seg = n+plain, seg[plain:]
 	switch {
-	case len(list) == 0:
+	case lo == hi:
 		return nil
-	case seg == "" && len(nameOf(list[0])) == n: // the shortest comes first
-		return list[:1:1]
+	case seg == "" && len(nameOf(lo)) == n: // the shortest comes first
+		return []int{lo}
 	case seg == "":
 		return nil
 	}
 	escaped, after := seg[:len("%XX")], seg[len("%XX"):]
-	i, j = within(list, rest, spanOf(escaped))
-	found = respellings(list[i:j], nameOf, n+len(escaped), after)
-	for _, others := range [][]*E{list[:i], list[j:]} {
-		i, j := within(others, rest, spanOf(unescape(escaped)))
-		found = append(found, respellings(others[i:j], nameOf, n+1, after)...)
+	i, j := spread(lo, hi, rest, spanOf(escaped))
+	found = respellings(i, j, nameOf, n+len(escaped), after)
+	for _, others := range [][2]int{{lo, i}, {j, hi}} {
+		i, j := spread(others[0], others[1], rest, spanOf(unescape(escaped)))
+		found = append(found, respellings(i, j, nameOf, n+1, after)...)
 	}
 	return found
 }

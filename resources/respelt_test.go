@@ -26,17 +26,17 @@ func TestRespellsMixesEscapesAndLetters(t *testing.T) {
 
 // TestRespellingsLookAtFewNames: whatever a client sends, and however many files there are.
 func TestRespellingsLookAtFewNames(t *testing.T) {
-	var names []*file
+	var names []string
 	for i := range 100_000 {
-		names = append(names, &file{name: fmt.Sprintf("%%%02X a%%%02X%05d", i/400, i/400, i)})
+		names = append(names, fmt.Sprintf("%%%02X a%%%02X%05d", i/400, i/400, i))
 	}
-	slices.SortFunc(names, func(a, b *file) int { return strings.Compare(a.name, b.name) })
+	slices.Sort(names)
 	seen := 0
-	look := func(f *file) string { seen++; return f.name }
+	look := func(i int) string { seen++; return names[i] }
 	for _, seg := range []string{
-		"%25", "%2541%20a", "%41", "%25%34%31%20%61%2541", strings.Repeat("%25", 100_000), strings.Repeat("%2525", 100_000), names[5].name, escape(names[5].name),
+		"%25", "%2541%20a", "%41", "%25%34%31%20%61%2541", strings.Repeat("%25", 100_000), strings.Repeat("%2525", 100_000), names[5], escape(names[5]),
 	} {
-		if seen = 0; len(respellings(names, look, 0, seg)) > 1 || seen > 1000 {
+		if seen = 0; len(respellings(0, len(names), look, 0, seg)) > 1 || seen > 1000 {
 			t.Errorf("looked at %d names for %.20s", seen, seg)
 		}
 	}

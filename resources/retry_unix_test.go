@@ -232,7 +232,7 @@ func TestReadsGoByIgnoreFilesThatTheIndexCouldNotRead(t *testing.T) {
 	p := serve(t, "d/a", "d/e/b")
 	p.write("d/.gitignore", "a\n")
 	d := &dir{name: "d", parent: p.tree}
-	p.tree.dirs, p.tree.loaded = []*dir{d}, true
+	p.tree.dirs, p.tree.loaded = rollOf([]*dir{d}), true
 	_, in, err := p.scan("d/a", nil) // as if d had been a file, or unreadable
 	in.dir = "d"
 	p.learn(d, "d", listing{in: in, err: err})

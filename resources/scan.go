@@ -50,14 +50,23 @@ func (r *Root) readDir(rel string, n int) ([]entry, error) {
 		return nil, err
 	}
 	defer f.Close()
-	list, err := f.ReadDir(n)
-	if err != nil && !errors.Is(err, io.EOF) {
+	list, err := entriesIn(f, n)
+	if err != nil {
 		return nil, err
 	}
 	if len(list) > 0 { // a directory that may be listed but not entered holds nothing that can be served
 		if _, err := os.Lstat(r.host(rel) + "/."); errors.Is(err, fs.ErrPermission) {
 			return nil, err
 		}
+	}
+	return list, nil
+}
+
+// entriesSlowly is readDir for an open directory, on any system.
+func entriesSlowly(dir *os.File, n int) ([]entry, error) {
+	list, err := dir.ReadDir(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
 	out := make([]entry, 0, len(list))
 	for _, e := range list {

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -10,11 +9,11 @@ import (
 // replaced, never edited, by the holder of Root.writer, who may therefore read them without Root.mu.
 type dir struct {
 	name   string
-	parent *dir    // nil for the root
-	files  []*file // by name: regular files, and links that are served
-	dirs   []*dir  // by name
-	in     *scope  // the ignore files in force for its entries
-	loaded bool    // its entries are known
+	parent *dir        // nil for the root
+	files  roll[*file] // regular files, and links that are served
+	dirs   roll[*dir]
+	in     *scope // the ignore files in force for its entries
+	loaded bool   // its entries are known
 
 	// For the holder of Root.writer only:
 	links  map[string]*link // by name: the visible links, served or not
@@ -41,27 +40,11 @@ func (d *dir) path() string {
 // can be listed was there before.
 func (d *dir) unseen() bool { return d.loaded && d.in != nil && d.in.unsure }
 
-func findFile(files []*file, name string) (int, bool) {
-	return slices.BinarySearchFunc(files, name, func(f *file, name string) int { return strings.Compare(f.name, name) })
-}
+func (f *file) called() string { return f.name }
+func (d *dir) called() string  { return d.name }
 
-func findDir(dirs []*dir, name string) (int, bool) {
-	return slices.BinarySearchFunc(dirs, name, func(d *dir, name string) int { return strings.Compare(d.name, name) })
-}
-
-func (d *dir) file(name string) *file {
-	if i, ok := findFile(d.files, name); ok {
-		return d.files[i]
-	}
-	return nil
-}
-
-func (d *dir) dir(name string) *dir {
-	if i, ok := findDir(d.dirs, name); ok {
-		return d.dirs[i]
-	}
-	return nil
-}
+func (d *dir) file(name string) *file { return d.files.find(name) }
+func (d *dir) dir(name string) *dir   { return d.dirs.find(name) }
 
 // descend follows rel as far as the index knows it: the deepest directory, and what is left of rel below that.
 func (d *dir) descend(rel string) (deepest *dir, rest string) {
@@ -95,32 +78,3 @@ func (e *edit) setDir(name string, d *dir) {
 	}
 	e.dirs[name] = d
 }
-
-// merge applies changes to a sorted list in one pass, so that a batch costs a large directory one copy and not one for
-// each name. The old list is left as it is: readers may hold it.
-func merge[E any](old []*E, changes map[string]*E, nameOf func(*E) string) []*E {
-	if len(changes) == 0 {
-		return old
-	}
-	names := make([]string, 0, len(changes))
-	for name := range changes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	out := make([]*E, 0, len(old)+len(names))
-	for _, name := range names {
-		i, found := slices.BinarySearchFunc(old, name, func(e *E, name string) int { return strings.Compare(nameOf(e), name) })
-		out = append(out, old[:i]...)
-		if found {
-			i++
-		}
-		old = old[i:]
-		if e := changes[name]; e != nil {
-			out = append(out, e)
-		}
-	}
-	return append(out, old...)
-}
-
-func fileName(f *file) string { return f.name }
-func dirName(d *dir) string   { return d.name }

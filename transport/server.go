@@ -15,11 +15,10 @@ type Catalogue interface {
 	// List returns a page of resources; a nil cursor asks for the first. A cursor no page handed out is
 	// [mcp.ErrBadCursor].
 	List(ctx context.Context, cursor *string) (mcp.ResourcePage, error)
-	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. It calls
-	// reserve once it knows the size in bytes and before it reads more of them than [mcp.SmallRead], and returns its error
-	// if there is one. reserve waits for memory; a further call takes the place of the one before. A nil reserve means
-	// that there is no budget.
-	Read(ctx context.Context, uri string, reserve func(ctx context.Context, size int64) error) (mcp.Contents, error)
+	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. What is larger
+	// than [mcp.SmallRead] has a body, or it calls opts.Reserve before it holds more than that, and returns its error if there
+	// is one. Nil opts are the default.
+	Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error)
 	// Templates returns the URI templates. It does not block.
 	Templates() []mcp.ResourceTemplate
 	// Complete returns what value can go on as, for the variable path of a template, or [mcp.ErrUnknownTemplate].

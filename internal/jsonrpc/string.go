@@ -107,8 +107,14 @@ func escaped(w uint64) uint64 {
 // EscapedLen is the number of bytes that [AppendEscaped] appends.
 func EscapedLen(s []byte) int {
 	count := func(c byte) int { return bytes.Count(s, []byte{c}) } // faster than any loop here
-	short := count('\n') + count('\r') + count('\t')
-	return len(s) + count('"') + count('\\') + short + (len(`\u0000`)-1)*(controls(s)-short)
+	long := controls(s)
+	n := len(s) + count('"') + count('\\') + long
+	for _, short := range []byte("\n\t\r") {
+		if long > 0 {
+			long -= count(short)
+		}
+	}
+	return n + (len(`\u0000`)-len(`\n`))*long
 }
 
 // controls counts the control characters that are to be escaped.

@@ -43,8 +43,9 @@ type Options struct {
 	MaxLine int
 	// MaxInFlight is how many requests of one pipe are worked on at a time. The default is 64.
 	MaxInFlight int
-	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, from before a file is read until its
-	// answer is written. Later ones wait. One that needs more than all of it runs alone. The default is 64 MiB.
+	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, until their answers are written, but for
+	// bodies over HTTP, which take no memory of their size. Later ones wait. One that needs more than all of it runs alone.
+	// The default is 64 MiB.
 	MaxReadMemory int64
 	// Listen answers the listens of modern clients in place of the server, and may have the server do some or all of it, see
 	// [listen.Pending.Builtin]. The server does not wait for it when a transport ends: [listen.Hub.Shutdown] does. Nil: the

@@ -74,7 +74,7 @@ func (s *shelf) List(context.Context, *string) (page mcp.ResourcePage, err error
 	return page, nil
 }
 
-func (s *shelf) Read(_ context.Context, uri string, _ func(context.Context, int64) error) (mcp.Contents, error) {
+func (s *shelf) Read(_ context.Context, uri string, _ *mcp.ReadOptions) (mcp.Contents, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text, ok := s.notes[uri]

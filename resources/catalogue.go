@@ -108,26 +108,29 @@ func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage,
 }
 
 // Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *mcp.NotFoundError,
-// *mcp.TooLargeError, *mcp.ReadError, that of ctx or of reserve, which is asked, unless it is nil, before more than 64 KiB
-// are read. Files are read from the disk; the index is brought up to date first if uri names anything else, or if too many reads are
-// ahead of it.
-func (c *Catalogue) Read(ctx context.Context, uri string, reserve Reserve) (mcp.Contents, error) {
+// *mcp.TooLargeError, *mcp.ReadError, that of ctx or of Reserve, which is asked before more than 64 KiB are held: a file that
+// is larger has a Body instead, and is open until that is closed. Files are read from the disk; the index is brought up to date
+// first if uri names anything else, or if too many reads are ahead of it.
+func (c *Catalogue) Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error) {
+	if opts == nil {
+		opts = &mcp.ReadOptions{}
+	}
 	c.asked()
-	out, err := c.readAny(ctx, uri, reserve, false)
+	out, err := c.readAny(ctx, uri, opts, false)
 	var absent *mcp.NotFoundError
 	if errors.Is(err, errStale) || errors.As(err, &absent) {
 		c.update(ctx)
-		out, err = c.readAny(ctx, uri, reserve, true)
+		out, err = c.readAny(ctx, uri, opts, true)
 	}
 	return out, err
 }
 
 // readAny reads what one of the roots has behind uri. Unless the index is updated the error may be errStale.
-func (c *Catalogue) readAny(ctx context.Context, uri string, reserve Reserve, updated bool) (mcp.Contents, error) {
+func (c *Catalogue) readAny(ctx context.Context, uri string, opts *mcp.ReadOptions, updated bool) (mcp.Contents, error) {
 	var failed error
 	for _, r := range c.roots {
 		for _, rd := range r.readings(uri) {
-			out, err := r.read(ctx, uri, rd, reserve, updated)
+			out, err := r.read(ctx, uri, rd, opts, updated)
 			if err == nil {
 				return out, nil
 			}

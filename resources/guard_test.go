@@ -12,63 +12,72 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
+// No memory is asked for a file, of which no more than a block is held, but for the text of a directory; nothing is read before.
 func TestLargeReadAsksForMemoryFirst(t *testing.T) {
 	p := serve(t)
+	for i := range 700 {
+		p.write(fmt.Sprintf("d/%0100d", i), "")
+	}
 	p.write("small", strings.Repeat("s", mcp.SmallRead))
 	p.write("large", strings.Repeat("l", mcp.SmallRead+1))
 	p.watch()
 	var asked []int64
-	reserve := func(_ context.Context, size int64) error {
+	opts := &mcp.ReadOptions{Reserve: func(_ context.Context, size int64) error {
 		asked = append(asked, size)
-		p.must(os.Remove(p.at("large"))) // nothing is open meanwhile, and the file is looked for again
-		p.write("large", strings.Repeat("n", mcp.SmallRead+1))
 		return nil
-	}
-	for _, name := range []string{"small", "large"} {
-		c, err := p.cat.Read(context.Background(), "test://"+name, reserve)
-		if err != nil || name == "large" && c.Data[0] != 'n' {
-			t.Errorf("%s: %v", name, err)
+	}}
+	for _, c := range []struct {
+		uri  string
+		size int64
+		body bool
+	}{{"small", mcp.SmallRead, false}, {"large", mcp.SmallRead + 1, true}, {"d", 700 * int64(len("test://d/\r\n")+100), false}} {
+		got, err := p.cat.Read(context.Background(), "test://"+c.uri, opts)
+		if err != nil || got.Body != nil != c.body || int64(len(p.wholeOf(got))) != c.size {
+			t.Errorf("%s: %v", c.uri, err)
 		}
 	}
-	if !slices.Equal(asked, []int64{mcp.SmallRead + 1}) {
+	if want := []int64{700 * int64(len("test://d/\r\n")+100)}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %v", asked)
 	}
 	full := errors.New("no memory")
-	if _, err := p.cat.Read(context.Background(), "test://large", func(context.Context, int64) error { return full }); !errors.Is(err, full) {
+	opts.Reserve = func(context.Context, int64) error { return full }
+	if _, err := p.cat.Read(context.Background(), "test://d", opts); !errors.Is(err, full) {
 		t.Errorf("%v", err)
 	}
 }
 
-// A file that grows while its reader waits, or whose size was not true, is asked for again; so is a long directory.
+// A directory that grows while its reader waits is asked for again, and a file whose size was not true is a body all the same.
 func TestReadTakesNoMoreMemoryThanItAskedFor(t *testing.T) {
 	p := serve(t)
 	for i := range 700 {
 		p.write(fmt.Sprintf("d/%0100d", i), "")
 	}
-	p.write("grows", strings.Repeat("x", mcp.SmallRead+1))
 	p.watch()
+	const line = int64(len("test://d/\r\n") + 100)
 	var asked []int64
-	reserve := func(_ context.Context, size int64) error {
-		asked = append(asked, size)
-		p.write("grows", strings.Repeat("x", 3*mcp.SmallRead))
-		return nil
-	}
-	for uri, want := range map[string][]int64{"grows": {mcp.SmallRead + 1, 3 * mcp.SmallRead}, "d": {700 * int64(len("test://d/\r\n")+100)}} {
-		asked = nil
-		p.write("grows", strings.Repeat("x", mcp.SmallRead+1))
-		c, err := p.cat.Read(context.Background(), "test://"+uri, reserve)
-		if err != nil || !slices.Equal(asked, want) || int64(len(c.Data)) != want[len(want)-1] {
-			t.Errorf("%s: asked for %v, %d bytes, %v", uri, asked, len(c.Data), err)
+	opts := &mcp.ReadOptions{Reserve: func(_ context.Context, size int64) error {
+		if asked = append(asked, size); len(asked) == 1 {
+			p.write(fmt.Sprintf("d/%0100d", 700), "")
+			p.Apply(rescan(""))
 		}
+		return nil
+	}}
+	c, err := p.cat.Read(context.Background(), "test://d", opts)
+	if err != nil || !slices.Equal(asked, []int64{700 * line, 701 * line}) || int64(len(c.Data)) != 701*line {
+		t.Errorf("asked for %v, %d bytes, %v", asked, len(c.Data), err)
 	}
+	p.write("grows", strings.Repeat("x", 3*mcp.SmallRead))
 	f, err := os.Open(p.at("grows"))
 	p.must(err)
-	defer f.Close()
 	empty, err := os.Stat(p.at("d/" + strings.Repeat("0", 100)))
 	p.must(err)
 	var more needsRoom
 	if _, err := p.readWhole(context.Background(), "test://f", f, empty, 1000); !errors.As(err, &more) || more < 2000 {
 		t.Errorf("%v: %d", err, more)
+	}
+	c, _, err = p.readFile(context.Background(), "test://f", f, empty, nil)
+	if err != nil || c.Body == nil || len(p.wholeOf(c)) != 3*mcp.SmallRead {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,24 @@ func TestNothingIsHeldOpen(t *testing.T) {
 		t.Error("nothing is open while it is used")
 	}
 	file.close()
+}
+
+// TestBodiesAloneAreHeldOpen, until they are closed: not those that were not good enough, and were read again.
+func TestBodiesAloneAreHeldOpen(t *testing.T) {
+	p := serve(t, "a").watch()
+	for i := range mostAhead {
+		p.ahead.note(fmt.Sprint(i), nil)
+	}
+	p.write("large", strings.Repeat("x", mcp.SmallRead+1)) // no note can be taken of it
+	body, err := p.read("large")
+	p.must(err)
+	if open := p.held(); body.Body == nil || len(open) != 1 {
+		t.Errorf("open: %q", open)
+	}
+	body.Close()
+	if open := p.held(); len(open) > 0 {
+		t.Errorf("open: %q", open)
+	}
 }
 
 // TestFifoForDirectoryIsNotOpened, if it took the place after the look at it.

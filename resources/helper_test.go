@@ -167,6 +167,25 @@ func (p *place) wantList(want ...string) {
 	}
 }
 
+// wholeOf is what a resource held, out of its body if it has one, which is closed.
+func (p *place) wholeOf(c mcp.Contents) []byte {
+	p.t.Helper()
+	if c.Body == nil {
+		return c.Data
+	}
+	defer c.Close()
+	var all []byte
+	for i := range c.Body.Blocks() {
+		block, err := c.Body.Block(i)
+		p.must(err)
+		all = append(all, block...)
+	}
+	if int64(len(all)) != c.Body.Size() {
+		p.t.Errorf("%d bytes, of a size of %d", len(all), c.Body.Size())
+	}
+	return all
+}
+
 func (p *place) read(uri string) (mcp.Contents, error) {
 	return p.cat.Read(context.Background(), p.Root.base.prefix+uri, nil)
 }

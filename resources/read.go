@@ -14,30 +14,26 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-// Reserve waits until there is memory to read size bytes. Its error ends the read. Up to mcp.SmallRead nobody is asked: there
-// are only so many reads at a time. Asked again, it gives so much instead of what it gave before.
-type Reserve = func(ctx context.Context, size int64) error
-
 // errStale: an index that is not updated is not enough for the answer.
 var errStale = errors.New("not up to date")
 
 // read returns the content of what rd names. Unless the index is updated the error is errStale for a directory, and for what no
 // note can be taken of. uri is the client's spelling.
-func (r *Root) read(ctx context.Context, uri string, rd reading, reserve Reserve, updated bool) (mcp.Contents, error) {
+func (r *Root) read(ctx context.Context, uri string, rd reading, opts *mcp.ReadOptions, updated bool) (mcp.Contents, error) {
 	if err := ctx.Err(); err != nil {
 		return mcp.Contents{}, err
 	}
-	out, err := r.readPath(ctx, uri, rd, reserve, updated)
+	out, err := r.readPath(ctx, uri, rd, opts, updated)
 	if refusal, ok := err.(refused); ok {
 		return out, refusal.error
 	}
 	return out, explain(uri, err)
 }
 
-// refused is an error of a Reserve, which goes to the caller as it is.
+// refused is an error of ReadOptions.Reserve, which goes to the caller as it is.
 type refused struct{ error }
 
-// needsRoom is the error of a read that came upon more than there is memory reserved for: the bytes to ask for.
+// needsRoom is the error of a read that came upon more than it may hold: the bytes to ask for.
 type needsRoom int64
 
 func (needsRoom) Error() string { return "more memory is needed" }
@@ -69,20 +65,22 @@ var errDenied = errors.New("denied")
 var errUnknown = errors.New("the rules for it cannot be read now, ask again")
 
 // readPath reads again if what it found was replaced before it was open, or is another thing than the index holds and has gone,
-// and with more memory until what it comes upon fits: a file may grow while its reader waits, and nothing is held open by those
-// who do.
-func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Reserve, updated bool) (mcp.Contents, error) {
+// and with more memory until what it comes upon fits: a directory may grow while its reader waits, and nothing is held open by
+// those who do.
+func (r *Root) readPath(ctx context.Context, uri string, rd reading, opts *mcp.ReadOptions, updated bool) (mcp.Contents, error) {
 	room := r.maxSize
-	if reserve != nil {
+	if opts.Reserve != nil {
 		room = min(room, mcp.SmallRead)
 	}
 	for moved := 0; ; {
-		out, found, err := r.readWithin(ctx, uri, rd, room, updated)
+		out, found, err := r.readWithin(ctx, uri, rd, room, opts.Measure, updated)
 		again := r.noteRead(rd, found, err)
 		switch moved++; {
 		case again == errMoved && moved < looks:
+			out.Close()
 			continue
 		case again == errStale && !updated:
+			out.Close()
 			return mcp.Contents{}, errStale
 		}
 		more, ok := err.(needsRoom)
@@ -90,15 +88,15 @@ func (r *Root) readPath(ctx context.Context, uri string, rd reading, reserve Res
 			return out, err
 		}
 		room = int64(more)
-		if err := reserve(ctx, room); err != nil {
+		if err := opts.Reserve(ctx, room); err != nil {
 			return out, refused{err}
 		}
 	}
 }
 
-// readWithin reads what takes room bytes at most, which are no more than maxSize. The error is needsRoom if it takes more. found
-// is the file that is there, nil if it is none.
-func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64, updated bool) (out mcp.Contents, found *stat, err error) {
+// readWithin reads a file, or a directory that takes room bytes at most, which are no more than maxSize. The error is needsRoom if
+// that takes more. found is the file that is there, nil if it is none.
+func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int64, measure func([]byte) int, updated bool) (out mcp.Contents, found *stat, err error) {
 	if rd.rel == "" {
 		out, err = r.readDirectory(ctx, uri, "", room, updated)
 		return out, nil, err
@@ -119,18 +117,35 @@ func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int6
 		}
 		return out, newStat(where.info, r.who), err
 	}
-	defer f.Close()
 	found = newStat(info, r.who)
-	data, err := r.readWhole(ctx, uri, f, info, room)
+	out, head, err := r.readFile(ctx, uri, f, info, measure)
+	if out.Body == nil {
+		f.Close()
+	}
 	if err != nil {
 		return out, found, err
 	}
 	_, name := split(rd.rel)
-	out = mcp.Contents{URI: uri, MIMEType: typeByName(name), Data: data, Text: utf8.Valid(data)}
-	if out.MIMEType == "" {
-		out.MIMEType = sniffable[sniff(data[:min(len(data), sniffLen)])]
+	if out.MIMEType = typeByName(name); out.MIMEType == "" {
+		out.MIMEType = sniffable[sniff(head[:min(len(head), sniffLen)])]
 	}
 	return out, found, nil
+}
+
+// readFile reads an open file: a small one whole, one that is larger as a body, which closes it. head is its beginning.
+func (r *Root) readFile(ctx context.Context, uri string, f content, info fs.FileInfo, measure func([]byte) int) (out mcp.Contents, head []byte, err error) {
+	data, err := r.readWhole(ctx, uri, f, info, min(r.maxSize, mcp.SmallRead))
+	if err == nil {
+		return mcp.Contents{URI: uri, Data: data, Text: utf8.Valid(data)}, data, nil
+	}
+	if _, large := err.(needsRoom); !large {
+		return out, nil, err
+	}
+	b, err := r.readBody(ctx, uri, f, info, measure)
+	if err != nil {
+		return out, nil, err
+	}
+	return mcp.Contents{URI: uri, Body: b, Text: b.text}, b.head, nil
 }
 
 // seek finds what a reading names, if that is served. The caller closes the spot, even after an error.
@@ -165,13 +180,13 @@ func (r *Root) admit(where *spot, rd reading) error {
 // content is an open file, or a test's idea of one that is written to while it is read.
 type content interface {
 	io.ReaderAt
+	io.Closer
 	Stat() (fs.FileInfo, error)
 }
 
 // readWhole reads f as it was at one moment, where that can be known: what was written to meanwhile is read again. A file
-// that never rests is returned as it was last seen. It is readWithin for an open file.
+// that never rests is returned as it was last seen. The error is needsRoom if it takes more than room.
 func (r *Root) readWhole(ctx context.Context, uri string, f content, before fs.FileInfo, room int64) ([]byte, error) {
-	const attempts = 5
 	var data []byte
 	for range attempts {
 		size := before.Size()
@@ -199,6 +214,9 @@ func (r *Root) readWhole(ctx context.Context, uri string, f content, before fs.F
 	}
 	return data, nil
 }
+
+// attempts is how often a file is read that is written to meanwhile.
+const attempts = 5
 
 // fits returns an error if so many bytes are more than room, or more than may be read at all.
 func (r *Root) fits(uri string, size, room int64) error {

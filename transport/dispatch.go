@@ -29,6 +29,10 @@ type request struct {
 	version string   // the revision it is served under, set when it has passed the checks
 	session *session // nil for modern requests and for initialize outside a session
 	memory  *share   // what a read takes, released by the transport when it is done with the answer; nil: no budget
+
+	// rest says that the transport can send an answer of which a part is read while it is sent. A read with such a part sets it;
+	// the transport closes it. Nil: an answer is whole.
+	rest *remainder
 }
 
 // kind says how a transport carries out a method.

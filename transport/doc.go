@@ -33,9 +33,10 @@
 // other end is closed; elsewhere the end is seen once the output moves. Nobody waits for a stalled client but the one
 // goroutine that writes to it.
 //
-// Memory. All reads of a server stay within Options.MaxReadMemory together, from before a file is read until its answer
-// is written or dropped; one that needs more than that runs alone. Reads of up to 64 KiB need none of it: their number is
-// their bound. A read that waits for memory keeps no other request waiting, but of the reads that wait no more than four
+// Memory. All reads of a server stay within Options.MaxReadMemory together, from before more than 64 KiB are held until the
+// answer is written or dropped; one that needs more than that runs alone. Reads of up to 64 KiB need none of it, nor do bodies
+// over HTTP outside of batches, of which a block is held at a time: their number is their bound. A body that waits for memory
+// is closed, and read again. A read that waits for memory keeps no other request waiting, but of the reads that wait no more than four
 // times Options.MaxInFlight are begun on a pipe. The other answers that wait for the output are bounded by the work that is
 // started for it, those of unfinished batches and of finished ones by 64 MiB each: beyond that the rest of a batch is
 // refused. What is cancelled is let go of at once.
@@ -58,7 +59,8 @@
 // HTTP. Each request of an [Endpoint] is served by the goroutine that net/http has for it, and a stream is pulled from by
 // that of its answer: none is delayed by another, and the ids of different requests are not compared. A modern request is
 // cancelled by closing its answer. A write may take as long as HTTPOptions.WriteTimeout for 64 KiB, then its client loses
-// that one answer; memory of reads is held until then. What an answer to GET could not send is sent by the next one of its
+// that one answer; memory of reads is held, and a body open, until then. An answer with a body that has changed is broken off
+// once part of it was sent. What an answer to GET could not send is sent by the next one of its
 // session. Beyond the limits on requests, listens and bodies there is status 503, beyond that on one body 413.
 // [Endpoint.Shutdown] completes every listen, and after its context has ended cancels what is left, which then has half a
 // second.

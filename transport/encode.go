@@ -63,12 +63,17 @@ func appendTemplate(dst []byte, t *mcp.ResourceTemplate, version string) []byte 
 
 // encodedLen is the length of what a resource holds on the wire, as a string without its quotes. It ends with the error of ctx
 // when that ends.
-func encodedLen(ctx context.Context, c *mcp.Contents) (size int, err error) {
-	if !c.Text {
-		return base64.StdEncoding.EncodedLen(len(c.Data)), nil
+func encodedLen(ctx context.Context, c *mcp.Contents) (size int64, err error) {
+	switch {
+	case !c.Text && c.Body != nil:
+		return (c.Body.Size() + 2) / 3 * 4, nil
+	case !c.Text:
+		return int64(base64.StdEncoding.EncodedLen(len(c.Data))), nil
+	case c.Body != nil:
+		return c.Body.Measured(), nil
 	}
 	for block := range slices.Chunk(c.Data, encodeBlock) {
-		size += jsonrpc.EscapedLen(block)
+		size += int64(jsonrpc.EscapedLen(block))
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -78,17 +83,22 @@ func encodedLen(ctx context.Context, c *mcp.Contents) (size int, err error) {
 
 // appendContents encodes an entry of the contents of resources/read, with exactly one of text and blob, whose encodedLen is
 // size. The room that is needed is made at once, with some for the rest of the message: a large one is copied neither to
-// grow nor for its last bytes. It ends with the error of ctx when that ends.
-func appendContents(ctx context.Context, dst []byte, c *mcp.Contents, size, rest int) ([]byte, error) {
-	dst = append(dst, `{"uri":`...)
-	dst = jsonrpc.AppendString(dst, c.URI)
-	dst = appendMember(dst, "mimeType", c.MIMEType)
-	name, encode := `,"blob":"`, base64.StdEncoding.AppendEncode
-	if c.Text {
-		name, encode = `,"text":"`, jsonrpc.AppendEscaped
+// grow nor for its last bytes. It ends with the error of ctx when that ends, or that of a body.
+func appendContents(ctx context.Context, dst []byte, c *mcp.Contents, size int64, rest int) ([]byte, error) {
+	dst, encode := openContents(dst, c)
+	dst = slices.Grow(dst, int(size)+len(`"}`)+rest)
+	if c.Body != nil {
+		for i := range c.Body.Blocks() {
+			block, err := c.Body.Block(i)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, err
+			}
+			dst = encode(dst, block)
+		}
 	}
-	dst = slices.Grow(dst, len(name)+size+len(`"}`)+rest)
-	dst = append(dst, name...)
 	for block := range slices.Chunk(c.Data, encodeBlock) {
 		dst = encode(dst, block)
 		if err := ctx.Err(); err != nil {
@@ -96,6 +106,17 @@ func appendContents(ctx context.Context, dst []byte, c *mcp.Contents, size, rest
 		}
 	}
 	return append(dst, `"}`...), nil
+}
+
+// openContents begins an entry of the contents, up to where its text or blob is to be appended, by encode.
+func openContents(dst []byte, c *mcp.Contents) (_ []byte, encode func(dst, block []byte) []byte) {
+	dst = append(dst, `{"uri":`...)
+	dst = jsonrpc.AppendString(dst, c.URI)
+	dst = appendMember(dst, "mimeType", c.MIMEType)
+	if c.Text {
+		return append(dst, `,"text":"`...), jsonrpc.AppendEscaped
+	}
+	return append(dst, `,"blob":"`...), base64.StdEncoding.AppendEncode
 }
 
 // encodeBlock is how many bytes are encoded before the context is looked at. Only the last block of base64 may be padded,

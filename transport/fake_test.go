@@ -87,7 +87,7 @@ func (c *fakeCatalogue) List(_ context.Context, cursor *string) (mcp.ResourcePag
 	return mcp.ResourcePage{}, fmt.Errorf("list: %w", mcp.ErrBadCursor)
 }
 
-func (c *fakeCatalogue) Read(ctx context.Context, uri string, reserve func(context.Context, int64) error) (mcp.Contents, error) {
+func (c *fakeCatalogue) Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error) {
 	c.mu.Lock()
 	c.running++
 	c.mu.Unlock()
@@ -115,8 +115,8 @@ func (c *fakeCatalogue) Read(ctx context.Context, uri string, reserve func(conte
 	if !ok {
 		return mcp.Contents{}, &mcp.NotFoundError{URI: uri}
 	}
-	if reserve != nil {
-		if err := reserve(ctx, int64(len(found.Data))); err != nil {
+	if opts.Reserve != nil {
+		if err := opts.Reserve(ctx, int64(len(found.Data))); err != nil {
 			return mcp.Contents{}, err
 		}
 	}

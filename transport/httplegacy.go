@@ -13,6 +13,7 @@ func (x *exchange) respondIn(s *httpSession, r *request) {
 	defer recycle(frame)
 	release := x.budget(r)
 	defer release()
+	r.rest = &remainder{}
 	var (
 		err    error
 		silent bool
@@ -20,11 +21,12 @@ func (x *exchange) respondIn(s *httpSession, r *request) {
 	*frame, silent, err = x.serveIn(s, r, *frame)
 	switch {
 	case silent:
+		r.rest.close()
 		x.accepted()
 	case err != nil:
 		x.answerError(*frame, err, false)
 	default:
-		_ = x.answer(http.StatusOK, *frame)
+		x.deliver(frame, r.rest)
 	}
 }
 

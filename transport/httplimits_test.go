@@ -469,7 +469,7 @@ func TestHTTPAStalledReaderGivesMemoryBack(t *testing.T) {
 	})
 }
 
-// What SECURITY.md says of clients that do not take large answers: each may keep the rest waiting for the time to write.
+// What SECURITY.md says of clients that do not take what is held in the memory that reads share: each may keep the rest waiting for the time to write.
 func TestHTTPStalledReadersKeepLargeReadsWaiting(t *testing.T) {
 	const large, mid, dense = "test://top/large", "test://top/mid", "test://top/dense" // the sizes are a 64th of those there
 	if NewServer(newFakeCatalogue(), listen.NewHub(nil), nil).mem.size != 64<<20 {

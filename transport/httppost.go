@@ -133,12 +133,13 @@ func (x *exchange) respond(ctx context.Context, r *request) {
 	defer recycle(frame)
 	release := x.budget(r)
 	defer release()
+	r.rest = &remainder{}
 	var err error
 	if *frame, err = x.e.s.respond(ctx, r, *frame); err != nil {
 		x.answerError(*frame, causeOf(ctx, err), r.modern)
 		return
 	}
-	_ = x.answer(http.StatusOK, *frame)
+	x.deliver(frame, r.rest)
 }
 
 // budget gives a read its part in the memory of all, until release. It may wait for it, since it keeps nobody waiting.

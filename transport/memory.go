@@ -51,6 +51,10 @@ func (h *share) reserve(ctx context.Context, size int64) error {
 	if size < (n-perRead)/thirds*3 {
 		n = size*thirds/3 + perRead
 	}
+	return h.acquire(ctx, n)
+}
+
+func (h *share) acquire(ctx context.Context, n int64) error {
 	if !h.of.free.TryAcquire(n) {
 		var err error
 		h.wait(func() { err = h.of.free.Acquire(ctx, n) })
@@ -62,10 +66,34 @@ func (h *share) reserve(ctx context.Context, size int64) error {
 	return nil
 }
 
+// covers reports whether there is memory for an answer of so many bytes to what need not be held besides, and takes it if it is
+// to be had at once. If not, await does, and what was read is to be let go of before.
+func (h *share) covers(answer int64) bool {
+	n := h.whole(answer)
+	if h.held >= n {
+		return true
+	}
+	h.release()
+	if !h.of.free.TryAcquire(n) {
+		return false
+	}
+	h.held = n
+	return true
+}
+
+// await waits for the memory that covers has not got. The error is that of ctx.
+func (h *share) await(ctx context.Context, answer int64) error {
+	h.release()
+	return h.acquire(ctx, h.whole(answer))
+}
+
+// whole is what an answer of so many bytes takes with what is around them.
+func (h *share) whole(answer int64) int64 { return min(answer+perRead, h.of.size) }
+
 // suffices reports whether what is held does for an answer of so many bytes to content of so many. If not, the content is to
 // be let go of and read again: who waits for memory holds none.
-func (h *share) suffices(content, answer int) bool {
-	if h.held == 0 || h.held == h.of.size || h.dense || int64(content)+int64(answer) <= h.held {
+func (h *share) suffices(content int, answer int64) bool {
+	if h.held == 0 || h.held == h.of.size || h.dense || int64(content)+answer <= h.held {
 		return true
 	}
 	h.dense = true

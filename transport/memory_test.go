@@ -266,8 +266,8 @@ type rereader struct {
 	reads int
 }
 
-func (c *rereader) Read(ctx context.Context, uri string, reserve func(context.Context, int64) error) (mcp.Contents, error) {
-	found, err := c.fakeCatalogue.Read(ctx, uri, reserve)
+func (c *rereader) Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error) {
+	found, err := c.fakeCatalogue.Read(ctx, uri, opts)
 	if err == nil {
 		found.Data = bytes.Clone(found.Data)
 		c.last = weak.Make(&found.Data[0])

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -65,27 +66,30 @@ func (s *Server) readResource(ctx context.Context, r *request, dst []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	var reserve func(context.Context, int64) error
-	if r.memory != nil {
-		reserve = r.memory.reserve
+	const attempts = 5
+	for range attempts {
+		var out []byte
+		if out, err = s.appendRead(ctx, r, uri, dst); !errors.Is(err, mcp.ErrChanged) {
+			return out, err
+		}
 	}
-	var (
-		c    mcp.Contents
-		size int
-	)
-	for {
-		if c, err = s.cat.Read(ctx, uri, reserve); err != nil {
-			return nil, err
-		}
-		if size, err = encodedLen(ctx, &c); err != nil {
-			return nil, err
-		}
-		if r.memory == nil || r.memory.suffices(len(c.Data), size) {
-			break
-		}
-		c = mcp.Contents{}
+	return nil, &mcp.ReadError{URI: uri, Reason: "it is written to all the time, ask again"}
+}
+
+// appendRead appends the result of a read. The error is mcp.ErrChanged if a large file did not stay as it was.
+func (s *Server) appendRead(ctx context.Context, r *request, uri string, dst []byte) ([]byte, error) {
+	c, size, err := s.read(ctx, r, uri)
+	if err != nil {
+		return nil, err
 	}
 	dst = append(s.openResult(dst, r), `"contents":[`...)
+	if c.Body != nil && r.rest != nil {
+		if dst, err = r.rest.begin(dst, &c, size); err != nil {
+			return nil, err
+		}
+		return s.closeResult(append(dst, `"}]`...), r), nil
+	}
+	defer c.Close()
 	// After the contents come the ends of their array, the result and the message, and a newline.
 	if dst, err = appendContents(ctx, dst, &c, size, len("]}}\n")+len(s.wire.tail)); err != nil {
 		return nil, err
@@ -96,6 +100,39 @@ func (s *Server) readResource(ctx context.Context, r *request, dst []byte) ([]by
 		r.memory.shrink(int64(cap(dst)))
 	}
 	return dst, nil
+}
+
+// read reads a resource, of which the text or blob takes size bytes on the wire, and has the memory for that: who waits for it
+// holds neither content nor an open file, and reads again.
+func (s *Server) read(ctx context.Context, r *request, uri string) (c mcp.Contents, size int64, err error) {
+	opts := mcp.ReadOptions{Measure: jsonrpc.EscapedLen}
+	if r.memory != nil {
+		opts.Reserve = r.memory.reserve
+	}
+	for {
+		if c, err = s.cat.Read(ctx, uri, &opts); err != nil {
+			return c, 0, err
+		}
+		if size, err = encodedLen(ctx, &c); err != nil {
+			return c, 0, err
+		}
+		switch {
+		case r.memory == nil, c.Body != nil && r.rest != nil:
+			return c, size, nil
+		case c.Body == nil:
+			if r.memory.suffices(len(c.Data), size) {
+				return c, size, nil
+			}
+			c = mcp.Contents{}
+		case r.memory.covers(size):
+			return c, size, nil
+		default:
+			c.Close()
+			if err = r.memory.await(ctx, size); err != nil {
+				return c, 0, err
+			}
+		}
+	}
 }
 
 // requiredURI is the URI that a request must name. One that cannot be repeated names nothing.

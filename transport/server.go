@@ -15,11 +15,10 @@ type Catalogue interface {
 	// List returns a page of resources; a nil cursor asks for the first. A cursor no page handed out is
 	// [mcp.ErrBadCursor].
 	List(ctx context.Context, cursor *string) (mcp.ResourcePage, error)
-	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. It calls
-	// reserve once it knows the size in bytes and before it reads more of them than [mcp.SmallRead], and returns its error
-	// if there is one. reserve waits for memory; a further call takes the place of the one before. A nil reserve means
-	// that there is no budget.
-	Read(ctx context.Context, uri string, reserve func(ctx context.Context, size int64) error) (mcp.Contents, error)
+	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. What is larger
+	// than [mcp.SmallRead] has a body, or it calls opts.Reserve before it holds more than that, and returns its error if there
+	// is one. Nil opts are the default.
+	Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error)
 	// Templates returns the URI templates. It does not block.
 	Templates() []mcp.ResourceTemplate
 	// Complete returns what value can go on as, for the variable path of a template, or [mcp.ErrUnknownTemplate].
@@ -44,8 +43,9 @@ type Options struct {
 	MaxLine int
 	// MaxInFlight is how many requests of one pipe are worked on at a time. The default is 64.
 	MaxInFlight int
-	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, from before a file is read until its
-	// answer is written. Later ones wait. One that needs more than all of it runs alone. The default is 64 MiB.
+	// MaxReadMemory is how many bytes all reads above 64 KiB together may take, until their answers are written, but for
+	// bodies over HTTP, which take no memory of their size. Later ones wait. One that needs more than all of it runs alone.
+	// The default is 64 MiB.
 	MaxReadMemory int64
 	// Listen answers the listens of modern clients in place of the server, and may have the server do some or all of it, see
 	// [listen.Pending.Builtin]. The server does not wait for it when a transport ends: [listen.Hub.Shutdown] does. Nil: the

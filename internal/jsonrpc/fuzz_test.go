@@ -237,14 +237,22 @@ func FuzzBatch(f *testing.F) {
 }
 
 func FuzzAppendEscaped(f *testing.F) {
-	f.Add("plain", uint8(3))
-	f.Add("a\"b\\c\nd\te\rf\x00g\x1fh\x7fi\u2028jé\U0001F600", uint8(0))
-	f.Add("\xff\xfe, \xed\xa0\x80 and \"", uint8(6))
-	f.Fuzz(func(t *testing.T, s string, pad uint8) {
-		s = strings.Repeat("x", int(pad)) + s // an escape at every place of a block
+	f.Add("plain", uint8(3), uint8(0), uint16(0))
+	f.Add("a\"b\\c\nd\te\rf\x00g\x1fh\x7fi\u2028jé\U0001F600", uint8(0), uint8(7), uint16(100))
+	f.Add("\xff\xfe, \xed\xa0\x80 and \"", uint8(6), uint8(1), uint16(9))
+	f.Add("\n\t\t\"!#\\]\x1f \x80\xa2\xdc", uint8(15), uint8(16), uint16(31))
+	f.Fuzz(func(t *testing.T, s string, pad, block uint8, room uint16) {
+		s = strings.Repeat("x", int(pad)) + s // an escape at every place of a word
 		got := AppendString(nil, s)
 		text := []byte(strings.ToValidUTF8(s, "?"))
-		escaped := AppendEscaped(AppendEscaped(nil, text[:len(text)/2]), text[len(text)/2:]) // in blocks
+		escaped := AppendEscaped(make([]byte, 0, room), text)
+		inBlocks := make([]byte, 0, room)
+		for part := range slices.Chunk(text, int(block)+1) {
+			inBlocks = AppendEscaped(inBlocks, part)
+		}
+		if !bytes.Equal(escaped, inBlocks) {
+			t.Fatalf("%q, but in blocks %q", escaped, inBlocks)
+		}
 		if utf8.ValidString(s) && string(got) != `"`+string(escaped)+`"` {
 			t.Fatalf("%q and %q", escaped, got)
 		}

@@ -1,6 +1,10 @@
 package jsonrpc
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,94 +15,137 @@ func AppendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
-	return append(appendEscaped(append(dst, '"'), s), '"')
-}
-
-// AppendEscaped appends what is between the quotes of s as a JSON string, escaped as by [AppendString]. s is known to be
-// valid UTF-8, or a block of such a text.
-func AppendEscaped(dst, s []byte) []byte { return appendEscaped(dst, s) }
-
-// EscapedLen is the number of bytes that [AppendEscaped] appends.
-func EscapedLen(s []byte) int {
-	n := len(s)
-	for {
-		s = s[plain(s):]
-		i := 0
-		for ; i < len(s) && escapes[s[i]] > 0; i++ {
-			n += int(escapes[s[i]])
-		}
-		if i == 0 {
-			return n
-		}
-		s = s[i:]
+	n := plain(s)
+	dst = append(append(dst, '"'), s[:n]...)
+	if n < len(s) {
+		dst = AppendEscaped(dst, []byte(s[n:]))
 	}
-}
-
-// escapes is how many bytes longer a byte becomes when it is escaped.
-var escapes = func() (t [256]uint8) {
-	for c := range t {
-		if plain([]byte{byte(c)}) == 0 {
-			t[c] = uint8(len(appendEscape(nil, byte(c))) - 1)
-		}
-	}
-	return t
-}()
-
-func appendEscaped[T string | []byte](dst []byte, s T) []byte {
-	for {
-		n := plain(s)
-		dst = append(dst, s[:n]...)
-		s = s[n:]
-		i := 0
-		for ; i < len(s) && escapes[s[i]] > 0; i++ {
-			dst = appendEscape(dst, s[i])
-		}
-		if i == 0 {
-			return dst
-		}
-		s = s[i:]
-	}
+	return append(dst, '"')
 }
 
 // plain returns how many bytes at the start of s need no escape. It looks at eight at a time.
-func plain[T string | []byte](s T) int {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x8080808080808080
-	)
+func plain(s string) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		// In each term the top bit of a byte below 0x80 is set if it is below a space, a quote or a backslash. A borrow
-		// can only set further bits above a byte that is to be escaped, and those end the block too.
-		quote, backslash := w^('"'*ones), w^('\\'*ones)
-		if ((w-' '*ones)&^w|(quote-ones)&^quote|(backslash-ones)&^backslash)&tops != 0 {
+		if escaped(w) != 0 {
 			break
 		}
 	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
-			return i
-		}
+	for ; i < len(s) && escapes[s[i]].n == 0; i++ {
 	}
 	return i
 }
 
-func appendEscape(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
+// AppendEscaped appends what is between the quotes of s as a JSON string, escaped as by [AppendString]. s is known to be
+// valid UTF-8, or a block of such a text.
+func AppendEscaped(dst, s []byte) []byte {
+	i := 0
+	for len(s)-i >= words {
+		dst = slices.Grow(dst, len(s)-i)
+		dst, i = appendWords(dst, s, i)
 	}
-	const hex = "0123456789abcdef"
-	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	for _, c := range s[i:] {
+		if e := &escapes[c]; e.n > 0 {
+			dst = append(dst, e.text[:e.n]...)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }
+
+// words is the room that appendWords needs: for two words, and behind them for an escape that is put there as a word.
+const words = 32
+
+// appendWords appends s from i on as [AppendEscaped] does, as far as there are two words of it and room in dst. It copies both
+// before it looks for what is to be escaped, and goes on behind that: most of a text is copied once.
+func appendWords(dst, s []byte, i int) ([]byte, int) {
+	n, out := len(dst), dst[:cap(dst)]
+	for i+16 <= len(s) && n+words <= len(out) {
+		from, to := s[i:i+16:i+16], out[n:n+words:n+words]
+		first, second := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
+		binary.LittleEndian.PutUint64(to, first)
+		binary.LittleEndian.PutUint64(to[8:], second)
+		here, there := escaped(first), escaped(second)
+		if here|there == 0 {
+			i, n = i+16, n+16
+			continue
+		}
+		k := bits.TrailingZeros64(here) / 8
+		if here == 0 {
+			k = 8 + bits.TrailingZeros64(there)/8
+		}
+		i, n = i+k, n+k
+		for i < len(s) && n+8 <= len(out) { // they come in rows: the end of a line and how the next one is indented
+			e := &escapes[s[i]]
+			if e.n == 0 {
+				break
+			}
+			copy(out[n:n+8], e.text[:])
+			i, n = i+1, n+int(e.n)
+		}
+	}
+	return out[:n], i
+}
+
+const (
+	ones = 0x0101010101010101
+	lows = 0x7f7f7f7f7f7f7f7f
+	tops = 0x8080808080808080
+)
+
+// escaped marks the bytes of a word that are to be escaped by their top bits. With one bit turned a quote comes next to the control
+// characters, so that one comparison finds both. No sum passes from one byte into the next.
+func escaped(w uint64) uint64 {
+	const turned = 0x02
+	low := (w ^ turned*ones) & lows
+	return ^((low+(0x80-('"'^turned)-1)*ones)&((low^('\\'^turned)*ones)+lows) | w) & tops
+}
+
+// EscapedLen is the number of bytes that [AppendEscaped] appends.
+func EscapedLen(s []byte) int {
+	count := func(c byte) int { return bytes.Count(s, []byte{c}) } // faster than any loop here
+	long := controls(s)
+	n := len(s) + count('"') + count('\\') + long
+	for _, short := range []byte("\n\t\r") {
+		if long > 0 {
+			long -= count(short)
+		}
+	}
+	return n + (len(`\u0000`)-len(`\n`))*long
+}
+
+// controls counts the control characters that are to be escaped.
+func controls(s []byte) (n int) {
+	mark := func(w uint64) uint64 { return ^((w&lows + (0x80-' ')*ones) | w) & tops }
+	for ; len(s) >= 32; s = s[32:] {
+		n += bits.OnesCount64(mark(binary.LittleEndian.Uint64(s)) | mark(binary.LittleEndian.Uint64(s[8:]))>>1 |
+			mark(binary.LittleEndian.Uint64(s[16:]))>>2 | mark(binary.LittleEndian.Uint64(s[24:]))>>3)
+	}
+	for _, c := range s {
+		if c < ' ' {
+			n++
+		}
+	}
+	return n
+}
+
+// escapes holds what each byte is replaced with, of length 0 if it stays.
+var escapes = func() (t [256]struct {
+	text [8]byte
+	n    uint8
+}) {
+	for c := range byte(' ') {
+		const hex = "0123456789abcdef"
+		t[c].n = uint8(copy(t[c].text[:], `\u00`+hex[c>>4:c>>4+1]+hex[c&15:c&15+1]))
+	}
+	for c, text := range map[byte]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`} {
+		t[c].n = uint8(copy(t[c].text[:], text))
+	}
+	return t
+}()
 
 // Clip shortens what a client sent for the use in an error.
 func Clip(s string) string {

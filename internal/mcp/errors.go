@@ -11,6 +11,9 @@ var ErrBadCursor = errors.New("invalid cursor")
 // ErrUnknownTemplate reports a URI template that is not one of the catalogue.
 var ErrUnknownTemplate = errors.New("unknown resource template")
 
+// ErrChanged reports that a [Body] is not what it was any more.
+var ErrChanged = errors.New("resource has changed since it was read")
+
 // NotFoundError reports that nothing is served under a URI. It never says why: what is hidden, refused or absent looks
 // the same.
 type NotFoundError struct {

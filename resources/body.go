@@ -1,0 +1,136 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
+)
+
+// bodyBlock is how many bytes of a large file are held at a time: a multiple of three, as mcp.Body has it, of which the base64
+// takes 60 KiB.
+const bodyBlock = 45 << 10
+
+// body is a large file that was read once, to learn what it is, and is read again to be handed out. Whatever is written to it
+// meanwhile, the second reading gives what the first one saw, or an error. It implements [mcp.Body].
+type body struct {
+	f        content
+	sums     []uint64 // of the blocks
+	size     int64    // bytes
+	measured int64
+	text     bool
+	head     []byte           // its first bytes
+	block    *[bodyBlock]byte // nil once it is closed
+}
+
+var (
+	blocks = sync.Pool{New: func() any { return new([bodyBlock]byte) }}
+	seed   = maphash.MakeSeed()
+)
+
+// readBody reads f as readWhole does, block by block. The body closes it; who gets an error does so.
+func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.FileInfo, measure func([]byte) int) (*body, error) {
+	b := &body{f: f, block: blocks.Get().(*[bodyBlock]byte)}
+	for range attempts {
+		err := r.fits(uri, before.Size(), r.maxSize)
+		if err == nil {
+			err = b.survey(ctx, r.maxSize, measure)
+		}
+		var after fs.FileInfo
+		if err == nil {
+			after, err = f.Stat()
+		}
+		if err == nil {
+			err = r.fits(uri, b.size, r.maxSize) // the size was not true, or is no longer
+		}
+		if err != nil {
+			b.recycle()
+			return nil, err
+		}
+		if newStat(before, r.who).untorn(newStat(after, r.who)) {
+			break
+		}
+		before = after
+	}
+	return b, nil
+}
+
+// survey reads all of the file, or little more than most bytes.
+func (b *body) survey(ctx context.Context, most int64, measure func([]byte) int) error {
+	*b = body{f: b.f, block: b.block, sums: b.sums[:0]}
+	var text textCheck
+	for b.size <= most {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		block, err := b.read(b.size)
+		if err != nil {
+			return err
+		}
+		if len(block) == 0 {
+			break
+		}
+		if b.size == 0 {
+			b.head = append(b.head, block[:min(len(block), sniffLen)]...)
+		}
+		b.size += int64(len(block))
+		b.sums = append(b.sums, maphash.Bytes(seed, block))
+		if text.add(block); measure != nil && !text.bad {
+			b.measured += int64(measure(block))
+		}
+		if len(block) < bodyBlock {
+			break
+		}
+	}
+	b.text = text.good()
+	return nil
+}
+
+// read reads the block at an offset. It is short at the end of the file only.
+func (b *body) read(off int64) ([]byte, error) {
+	n := 0
+	for n < bodyBlock {
+		more, err := b.f.ReadAt(b.block[n:], off+int64(n))
+		n += more
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.block[:n], nil
+}
+
+func (b *body) Size() int64     { return b.size }
+func (b *body) Measured() int64 { return b.measured }
+func (b *body) Blocks() int     { return len(b.sums) }
+
+// Block implements [mcp.Body]. What was appended to the file is not part of it.
+func (b *body) Block(i int) ([]byte, error) {
+	off := int64(i) * bodyBlock
+	block, err := b.read(off)
+	if err != nil {
+		return nil, mcp.ErrChanged // it could be read before
+	}
+	block = block[:min(int64(len(block)), b.size-off)]
+	if maphash.Bytes(seed, block) != b.sums[i] {
+		return nil, mcp.ErrChanged
+	}
+	return block, nil
+}
+
+// Close implements [mcp.Body].
+func (b *body) Close() {
+	b.f.Close()
+	b.recycle()
+}
+
+func (b *body) recycle() {
+	blocks.Put(b.block)
+	b.block = nil
+}

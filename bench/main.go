@@ -42,6 +42,8 @@ type bench struct {
 	dir   string // what is served
 	sheet *sheet
 	log   io.Writer
+
+	descriptors int // that this process, and a server, may have
 }
 
 // wants reports whether a measure is to be taken, by any of its names.
@@ -135,6 +137,9 @@ func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output stri
 		return err
 	}
 	if err := b.cores.stay(); err != nil {
+		return err
+	}
+	if b.descriptors, err = moreDescriptors(); err != nil {
 		return err
 	}
 	b.sheet = newSheet(peers)

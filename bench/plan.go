@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -18,9 +19,15 @@ const stepWithin = 5 * time.Minute
 
 var steps = []step{
 	{[]string{"requests", "discover", "read1k", "read1m", "binary1m", "list1000", "memory64m"}, always, (*bench).requestStep},
+	{[]string{"listens"}, speaks, (*bench).listenStep},
+	{[]string{"beside"}, speaks, (*bench).besideStep},
+	{[]string{"stalled"}, speaks, (*bench).stalledStep},
 }
 
 func always(peer) bool { return true }
+
+// speaks reports whether p has the protocol.
+func speaks(p peer) bool { return !p.files }
 
 // measureNames are what -only takes.
 func measureNames() (names []string) {
@@ -59,7 +66,7 @@ func (b *bench) measure(ctx context.Context, peers []peer) error {
 
 // requestStep measures what requests take while nobody listens.
 func (b *bench) requestStep(ctx context.Context, p peer) error {
-	ch, err := b.cores.startHTTP(ctx, p.name, append(p.http, b.dir), b.cores.server)
+	ch, err := b.cores.startHTTP(ctx, p.name, append(slices.Clone(p.http), b.dir), b.cores.server)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ var steps = []step{
 	{[]string{"listens"}, speaks, (*bench).listenStep},
 	{[]string{"beside"}, speaks, (*bench).besideStep},
 	{[]string{"stalled"}, speaks, (*bench).stalledStep},
+	{[]string{"stdio"}, speaks, (*bench).stdioStep},
 }
 
 func always(peer) bool { return true }

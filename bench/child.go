@@ -22,7 +22,8 @@ type child struct {
 	url     string // of the endpoint, over HTTP
 	command *exec.Cmd
 	in      io.WriteCloser
-	out     *bufio.Reader
+	out     *bufio.Reader // of outPipe
+	outPipe io.ReadCloser
 	err     *lineWatch
 	started time.Time
 }
@@ -41,11 +42,10 @@ func (c cores) start(name string, argv []string, set unix.CPUSet) (*child, error
 	if ch.in, err = ch.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := ch.command.StdoutPipe()
-	if err != nil {
+	if ch.outPipe, err = ch.command.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	ch.out = bufio.NewReaderSize(out, 256<<10)
+	ch.out = bufio.NewReaderSize(ch.outPipe, 256<<10)
 	ch.started = time.Now()
 	if err := c.on(set, ch.command.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
@@ -133,7 +133,7 @@ func (w *lineWatch) await(ctx context.Context, part string, within time.Duration
 	}
 }
 
-// noFile is for what a child may be started without.
+// exists reports whether there is a file or directory at path.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -21,6 +21,7 @@ import (
 
 // crowd is many listens over HTTP at one server, each on a connection of its own, all for the watched file.
 type crowd struct {
+	lists   bool // they are told of changes of the list alone
 	streams []*stream
 	reading sync.WaitGroup // who read them
 
@@ -43,6 +44,7 @@ const perAddress = 4000
 var (
 	acknowledged = []byte("notifications/subscriptions/acknowledged")
 	updated      = []byte("notifications/resources/updated")
+	listChanged  = []byte("notifications/resources/list_changed")
 	watchedURI   = []byte(uriBase + watchedFile)
 )
 
@@ -58,8 +60,8 @@ func nextAddress() net.Addr {
 const openers = 16
 
 // openCrowd opens n listens and waits until each is acknowledged. uris are what stream i asks for, besides the watched file.
-func openCrowd(ctx context.Context, endpoint *url.URL, n int, uris func(i int) []string) (*crowd, error) {
-	c := &crowd{}
+func openCrowd(ctx context.Context, p peer, endpoint *url.URL, n int, uris func(i int) []string) (*crowd, error) {
+	c := &crowd{lists: p.lists}
 	opened := make([]*stream, n)
 	failed := make([]error, openers)
 	var next atomic.Int64
@@ -71,7 +73,7 @@ func openCrowd(ctx context.Context, endpoint *url.URL, n int, uris func(i int) [
 				if i >= n || ctx.Err() != nil {
 					return
 				}
-				s, body, err := openStream(ctx, endpoint, i, uris(i), nextAddress())
+				s, body, err := openStream(ctx, endpoint, p.listen(uris(i)).post(endpoint, i+1), nextAddress())
 				if err != nil {
 					failed[worker] = fmt.Errorf("listen %d: %w", i+1, err)
 					return
@@ -94,13 +96,22 @@ func openCrowd(ctx context.Context, endpoint *url.URL, n int, uris func(i int) [
 	return c, nil
 }
 
+// listen asks p for changes of the watched file, and of others.
+func (p peer) listen(uris []string) message {
+	uris = append([]string{string(watchedURI)}, uris...)
+	if p.lists {
+		return listenToList(uris...)
+	}
+	return listenTo(uris...)
+}
+
 // openStream opens a listen and reads its acknowledgement.
-func openStream(ctx context.Context, endpoint *url.URL, id int, uris []string, from net.Addr) (*stream, *bufio.Reader, error) {
+func openStream(ctx context.Context, endpoint *url.URL, request []byte, from net.Addr) (*stream, *bufio.Reader, error) {
 	conn, err := dial(ctx, endpoint, from, 1<<10)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := acknowledge(conn, listenTo(append([]string{string(watchedURI)}, uris...)...).post(endpoint, id+1))
+	body, err := acknowledge(conn, request)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
@@ -156,7 +167,7 @@ func (c *crowd) read(s *stream, body *bufio.Reader) {
 		if err != nil {
 			return // by the end of the connection, which what waits for the stream will miss
 		}
-		if bytes.Contains(line, updated) && bytes.Contains(line, watchedURI) {
+		if bytes.Contains(line, updated) && bytes.Contains(line, watchedURI) || c.lists && bytes.Contains(line, listChanged) {
 			c.hear(s)
 		}
 	}

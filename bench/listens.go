@@ -54,6 +54,9 @@ func (b *bench) listenStep(ctx context.Context, p peer) error {
 }
 
 func (b *bench) listensOf(ctx context.Context, p peer, n int) error {
+	if p.lists {
+		b.sheet.note("listens of %s are never told that a file has changed: it announces a change of the list instead", p.name)
+	}
 	ch, endpoint, err := b.serveHTTP(ctx, p)
 	if err != nil {
 		return err
@@ -70,7 +73,7 @@ func (b *bench) listensOf(ctx context.Context, p peer, n int) error {
 	if err != nil {
 		return err
 	}
-	c, err := openCrowd(ctx, endpoint, n, noMore)
+	c, err := openCrowd(ctx, p, endpoint, n, noMore)
 	if err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (b *bench) besideStep(ctx context.Context, p peer) error {
 	if err != nil {
 		return err
 	}
-	c, err := openCrowd(ctx, endpoint, n, someNotes)
+	c, err := openCrowd(ctx, p, endpoint, n, someNotes)
 	if err != nil {
 		return err
 	}
@@ -223,12 +226,12 @@ func (b *bench) stalledStep(ctx context.Context, p peer) error {
 	for i := range uris {
 		uris[i] = uriBase + noteName(i)
 	}
-	c, err := openCrowd(ctx, endpoint, aroundStalled, func(int) []string { return uris })
+	c, err := openCrowd(ctx, p, endpoint, aroundStalled, func(int) []string { return uris })
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	stalled, err := openStalled(ctx, endpoint, uris)
+	stalled, err := openStalled(ctx, endpoint, p.listen(uris).post(endpoint, 1))
 	if err != nil {
 		return err
 	}
@@ -267,7 +270,7 @@ func (b *bench) stalledStep(ctx context.Context, p peer) error {
 	return nil
 }
 
-func openStalled(ctx context.Context, endpoint *url.URL, uris []string) (net.Conn, error) {
+func openStalled(ctx context.Context, endpoint *url.URL, request []byte) (net.Conn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second, Control: func(_, _ string, raw syscall.RawConn) error {
 		var failed error
 		err := raw.Control(func(fd uintptr) {
@@ -280,7 +283,7 @@ func openStalled(ctx context.Context, endpoint *url.URL, uris []string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(listenTo(append([]string{string(watchedURI)}, uris...)...).post(endpoint, 1)); err != nil {
+	if _, err := conn.Write(request); err != nil {
 		conn.Close()
 		return nil, err
 	}

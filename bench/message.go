@@ -36,6 +36,12 @@ func listenTo(uris ...string) message {
 		"notifications": map[string]any{"resourceSubscriptions": uris}}}
 }
 
+// listenToList asks for the same, and for changes of the list.
+func listenToList(uris ...string) message {
+	return message{method: "subscriptions/listen", params: map[string]any{
+		"notifications": map[string]any{"resourcesListChanged": true, "resourceSubscriptions": uris}}}
+}
+
 // encode returns the message as JSON.
 func (m message) encode(id int) []byte {
 	params := map[string]any{"_meta": map[string]any{

@@ -16,6 +16,7 @@ type peer struct {
 	version string
 	ours    bool
 	files   bool     // it is a plain file server: it has no protocol, and no standard input
+	lists   bool     // its listens are told of changes of the list alone, which it announces for each change of a file
 	stdio   []string // its command line before the directory, on standard input and output; none for a file server
 	http    []string // the same over HTTP
 }
@@ -74,7 +75,11 @@ func preparePeers(ctx context.Context, bin string, w wanted) (peers []peer, left
 		"go-sdk": func() (peer, error) {
 			return goPeer(ctx, bin, "go-sdk", "gosdk", "github.com/modelcontextprotocol/go-sdk")
 		},
-		"mcp-go":     func() (peer, error) { return goPeer(ctx, bin, "mcp-go", "mcpgo", "github.com/mark3labs/mcp-go") },
+		"mcp-go": func() (peer, error) {
+			p, err := goPeer(ctx, bin, "mcp-go", "mcpgo", "github.com/mark3labs/mcp-go")
+			p.lists = true
+			return p, err
+		},
 		"typescript": typescriptPeer,
 		"files": func() (peer, error) {
 			p, err := goPeer(ctx, bin, fileServer, "fileserver", "")

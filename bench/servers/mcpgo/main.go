@@ -21,6 +21,9 @@ func serve(ctx context.Context, o served.Options) error {
 	}
 	go served.Watch(ctx, o.Dir, func(uri string) {
 		s.SendNotificationToAllClients(mcp.MethodNotificationResourceUpdated, map[string]any{"uri": uri})
+		// Its listens are never told of updates, only of lists, so that one of those is sent for each change, to have what is
+		// nearest to it measured.
+		s.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 	})
 	if o.Addr == "" {
 		return server.NewStdioServer(s).Listen(ctx, os.Stdin, os.Stdout)

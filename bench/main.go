@@ -43,7 +43,10 @@ type bench struct {
 	sheet *sheet
 	log   io.Writer
 
-	descriptors int // that this process, and a server, may have
+	descriptors int    // that this process, and a server, may have
+	scratch     string // where trees are grown
+
+	resident map[string]int64 // bytes that the product has on the smallest tree, by its name
 }
 
 // wants reports whether a measure is to be taken, by any of its names.
@@ -83,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return err
 	}
-	b := &bench{scale: whole, log: stderr}
+	b := &bench{scale: whole, log: stderr, resident: map[string]int64{}}
 	if *small {
 		b.scale = quick
 	}
@@ -130,6 +133,11 @@ func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output stri
 		return err
 	}
 	defer remove()
+	var removeScratch func()
+	if b.scratch, removeScratch, err = temporary(); err != nil {
+		return err
+	}
+	defer removeScratch()
 	if err := makeFixture(b.dir); err != nil {
 		return err
 	}

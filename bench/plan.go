@@ -23,6 +23,7 @@ var steps = []step{
 	{[]string{"beside"}, speaks, (*bench).besideStep},
 	{[]string{"stalled"}, speaks, (*bench).stalledStep},
 	{[]string{"stdio"}, speaks, (*bench).stdioStep},
+	{[]string{"growth"}, onlyOurs, (*bench).growthStep},
 }
 
 func always(peer) bool { return true }

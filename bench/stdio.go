@@ -71,7 +71,7 @@ func (b *bench) startStdio(ctx context.Context, p peer, dir string) (*child, tim
 // askWithin is how long one answer on a pipe may take.
 const askWithin = 30 * time.Second
 
-// ask sends a request and returns the line that answers it.
+// ask sends a request and returns the line that answers it, of a listen the acknowledgement.
 func (ch *child) ask(ctx context.Context, m message, id int) ([]byte, error) {
 	return ch.exchange(ctx, append(m.encode(id), '\n'))
 }
@@ -89,7 +89,7 @@ func (ch *child) exchange(ctx context.Context, line []byte) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("no answer on standard output: %w; it said %.300q", err, ch.err.text())
 		}
-		if bytes.Contains(said, []byte(`"id"`)) { // not a notification
+		if bytes.Contains(said, []byte(`"id"`)) || bytes.Contains(said, acknowledged) { // not another notification
 			return said, nil
 		}
 	}

@@ -41,9 +41,10 @@ func (b *bench) tree(ctx context.Context, p peer, name string, n, perDir int) er
 	if err != nil {
 		return err
 	}
-	add := func(what, unit string, value float64) {
-		b.sheet.add(row{growthTable, name + ": " + what, unit}, p.name, value)
+	if !b.alone {
+		name = p.name + ", " + name
 	}
+	add := func(what, unit string, value float64) { b.sheet.add(row{growthTable, what, unit}, name, value) }
 	p.stdio = append(p.stdio[:len(p.stdio):len(p.stdio)], "--log-level", "debug") // which tells when all is known
 	ch, took, err := b.startStdio(ctx, p, dir)
 	if err != nil {

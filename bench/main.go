@@ -46,6 +46,7 @@ type bench struct {
 	descriptors int    // that this process, and a server, may have
 	scratch     string // where trees are grown
 
+	alone    bool             // one program of ours is measured, not several
 	resident map[string]int64 // bytes that the product has on the smallest tree, by its name
 }
 
@@ -150,6 +151,7 @@ func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output stri
 	if b.descriptors, err = moreDescriptors(); err != nil {
 		return err
 	}
+	b.alone = !strings.Contains(w.ours, ",")
 	b.sheet = newSheet(peers)
 	for _, why := range leftOut {
 		b.sheet.note("%s", why)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -159,15 +160,21 @@ func typescriptPeer() (peer, error) {
 	if !exists(filepath.Join(dir, "node_modules")) {
 		return peer{}, fmt.Errorf("typescript %w: its modules are not installed (bench/run does that)", errLeftOut)
 	}
-	version, err := exec.Command(node, "-p", `require("./node_modules/@modelcontextprotocol/server/package.json").version`).Output()
+	about, err := os.ReadFile(filepath.Join(dir, "node_modules/@modelcontextprotocol/server/package.json"))
 	if err != nil {
 		return peer{}, err
+	}
+	var sdk struct {
+		Version string `json:"version"`
+	}
+	if err := json.Unmarshal(about, &sdk); err != nil {
+		return peer{}, fmt.Errorf("version of the TypeScript SDK: %w", err)
 	}
 	script, err := filepath.Abs(filepath.Join(dir, "server.js"))
 	if err != nil {
 		return peer{}, err
 	}
-	return peer{name: "typescript", version: strings.TrimSpace(string(version)),
+	return peer{name: "typescript", version: sdk.Version,
 		stdio: []string{node, script}, http: []string{node, script, "-http", "127.0.0.1:0"}}, nil
 }
 

@@ -17,7 +17,7 @@ type row struct {
 // sheet gathers what is measured, in the order in which it first comes.
 type sheet struct {
 	rows    []row
-	servers []string
+	servers []string                     // the columns; of the tables of growth, what has grown
 	values  map[row]map[string][]float64 // by server, one of each round
 	notes   []string                     // what could not be measured, and why
 }

@@ -111,7 +111,7 @@ func (r response) all() ([]byte, error) {
 		return nil, errors.New("the server ends its stream without an answer")
 	}
 	data, _, _ := bytes.Cut(body[at+len("data:"):], []byte("\n"))
-	return data, nil
+	return bytes.TrimSpace(data), nil
 }
 
 // skip reads the body to its end and returns its length.

@@ -16,24 +16,17 @@ import (
 
 // tiny is a run that shows that each measure can be taken, and no more.
 var tiny = scale{rounds: 1, connections: 2, while: 20 * time.Millisecond, listens: []int{20}, idle: 10 * time.Millisecond,
-	deliveries: 1, trees: []int{1000, 2500}, flat: 1500, reads: 200}
+	deliveries: 1, trees: []int{1000, 2500}, flat: 1500, reads: 200, starts: 1, saves: 2, storm: 2, huge: 2 << 20}
 
-// newBench makes a run of little on a directory of the test, with the servers that need nothing but Go.
-func newBench(t *testing.T) (*bench, []peer) {
+// newBench makes a run of little on a directory of the test, with the product and other servers.
+func newBench(t *testing.T, servers string) (*bench, []peer) {
 	t.Helper()
-	peers, leftOut, err := preparePeers(t.Context(), t.TempDir(), wanted{servers: "go-sdk,mcp-go,files,copied"})
+	peers, leftOut, err := preparePeers(t.Context(), t.TempDir(), wanted{servers: servers})
 	if err != nil || len(leftOut) > 0 {
 		t.Fatal(err, leftOut)
 	}
-	if exists("servers/typescript/node_modules") {
-		p, err := typescriptPeer()
-		if err != nil {
-			t.Fatal(err)
-		}
-		peers = append(peers, p)
-	}
 	b := &bench{scale: tiny, log: io.Discard, dir: t.TempDir(), scratch: t.TempDir(), alone: true, resident: map[string]int64{}}
-	if err := makeFixture(b.dir); err != nil {
+	if err := makeFixture(b.dir, tiny.huge); err != nil {
 		t.Fatal(err)
 	}
 	if b.cores, err = divideCores(); err != nil {
@@ -49,7 +42,12 @@ func newBench(t *testing.T) (*bench, []peer) {
 
 // Every measure of every server yields a figure that can be true, and none is left out without a word.
 func TestEachMeasureOfEachServer(t *testing.T) {
-	b, peers := newBench(t)
+	servers := "go-sdk,mcp-go,files,copied"
+	if exists("servers/typescript/node_modules") {
+		servers += ",typescript"
+	}
+	b, peers := newBench(t, servers)
+	b.log = t.Output()
 	if err := b.measure(t.Context(), peers); err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +77,8 @@ func TestEachMeasureOfEachServer(t *testing.T) {
 	}
 }
 
-// A server that is changed by the load alone is measured again and again: what it answers is looked at each time.
 func TestAnAnswerThatIsNotTheFileIsNotMeasured(t *testing.T) {
-	b, peers := newBench(t)
+	b, peers := newBench(t, "none")
 	p := peers[0]
 	ch, endpoint, err := b.serveHTTP(t.Context(), p)
 	if err != nil {

@@ -13,17 +13,16 @@ const (
 	smallFile   = "small.txt"  // 1 KiB of text
 	largeText   = "large.txt"  // 1 MiB of text
 	largeBinary = "large.bin"  // 1 MiB of bytes that are no text
-	hugeText    = "huge.txt"   // 64 MiB of text
+	hugeText    = "huge.txt"   // much text
 	watchedFile = "watched.md" // what listens are told of
-	hugeSize    = 64 << 20     // bytes
 	listed      = 1100         // files in the directory: one page of 1,000, and a part of a second
 )
 
 // uriBase is what the URI of each file begins with, on every server.
 const uriBase = "test://"
 
-// makeFixture fills dir with what every server serves.
-func makeFixture(dir string) error {
+// makeFixture fills dir with what every server serves. The largest file has huge bytes.
+func makeFixture(dir string, huge int) error {
 	binary := make([]byte, 1<<20)
 	random := rand.NewChaCha8([32]byte{1})
 	_, _ = random.Read(binary) // never fails
@@ -31,7 +30,7 @@ func makeFixture(dir string) error {
 		smallFile:   prose(1 << 10),
 		largeText:   prose(1 << 20),
 		largeBinary: binary,
-		hugeText:    prose(hugeSize),
+		hugeText:    prose(huge),
 		watchedFile: []byte("version 0\n"),
 	}
 	for i := range listed - len(files) {

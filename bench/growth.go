@@ -14,7 +14,6 @@ import (
 const (
 	growthTable = "Growth with the tree"
 	filesPerDir = 1000
-	saves       = 20
 	pages       = 30 // that are asked for at each place
 )
 
@@ -200,7 +199,7 @@ func (b *bench) saves(ctx context.Context, ch *child, dir string, n, perDir int,
 		return fmt.Errorf("the server answers %.300q to a listen", said)
 	}
 	var took, cost []float64
-	for i := range saves {
+	for i := range b.scale.saves {
 		before, err := settled(ctx, ch)
 		if err != nil {
 			return err

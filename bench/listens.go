@@ -209,8 +209,7 @@ func someNotes(i int) []string {
 // How the stalled reader is made to stall: it takes nothing, and by small segments and a small buffer the kernel keeps little for
 // it. What everybody is told meanwhile is more than that.
 const (
-	aroundStalled = 199 // readers that are well
-	stalledRounds = 20
+	aroundStalled = 199                   // readers that are well
 	stalledPause  = 60 * time.Millisecond // more than a server that paces one URI may wait
 	healthyWithin = 2 * time.Second
 )
@@ -243,7 +242,7 @@ func (b *bench) stalledStep(ctx context.Context, p peer) error {
 	if err != nil {
 		return err
 	}
-	for round := range stalledRounds {
+	for round := range b.scale.storm {
 		for i := range uris {
 			if err := overwrite(filepath.Join(b.dir, noteName(i)), fmt.Sprintf("note %d of round %d\n", i, round)); err != nil {
 				return err

@@ -25,13 +25,19 @@ type scale struct {
 	trees       []int         // files in the directories that are grown
 	flat        int           // files in the one directory that has no subdirectory
 	reads       int           // on a pipe
+	starts      int           // for the time that one takes
+	saves       int           // of one file in a tree
+	storm       int           // changes of each file that a stalled reader does not take
+	huge        int           // bytes in the largest file
 }
 
 var (
 	whole = scale{rounds: 3, connections: 8, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 10 * time.Second,
-		deliveries: 5, trees: []int{1_000, 10_000, 100_000, 1_000_000}, flat: 200_000, reads: 20_000}
+		deliveries: 5, trees: []int{1_000, 10_000, 100_000, 1_000_000}, flat: 200_000, reads: 20_000,
+		starts: 5, saves: 20, storm: 20, huge: 64 << 20}
 	quick = scale{rounds: 1, connections: 8, while: 300 * time.Millisecond, listens: []int{1000}, idle: time.Second,
-		deliveries: 3, trees: []int{1_000, 10_000}, flat: 10_000, reads: 5_000}
+		deliveries: 3, trees: []int{1_000, 10_000}, flat: 10_000, reads: 5_000,
+		starts: 3, saves: 5, storm: 20, huge: 64 << 20}
 )
 
 // bench is one run.
@@ -139,7 +145,7 @@ func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output stri
 		return err
 	}
 	defer removeScratch()
-	if err := makeFixture(b.dir); err != nil {
+	if err := makeFixture(b.dir, b.scale.huge); err != nil {
 		return err
 	}
 	if b.cores, err = divideCores(); err != nil {

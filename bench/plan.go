@@ -41,6 +41,7 @@ func measureNames() (names []string) {
 
 // measure takes every step of every server in every round.
 func (b *bench) measure(ctx context.Context, peers []peer) error {
+	start := time.Now()
 	for _, s := range steps {
 		if !b.wants(s.names...) {
 			continue
@@ -50,7 +51,8 @@ func (b *bench) measure(ctx context.Context, peers []peer) error {
 				if !s.serves(p) {
 					continue
 				}
-				fmt.Fprintf(b.log, "bench: %s, round %d of %d: %s\n", s.names[0], round+1, b.scale.rounds, p.name)
+				fmt.Fprintf(b.log, "bench: after %d s: %s, round %d of %d: %s\n",
+					int(time.Since(start).Seconds()), s.names[0], round+1, b.scale.rounds, p.name)
 				within, cancel := context.WithTimeout(ctx, stepWithin)
 				err := s.do(b, within, p)
 				cancel()

@@ -76,6 +76,9 @@ func (l load) quantile(q float64) time.Duration {
 	return l.took[int(q*float64(len(l.took)-1))]
 }
 
+// slowest is how long the slowest requests are waited for.
+const slowest = 10 * time.Second
+
 // pressure asks a server the same on several connections for a while, after a shorter while for its caches.
 func pressure(ctx context.Context, ch *child, request []byte, connections int, while time.Duration) (load, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*while+30*time.Second)
@@ -109,7 +112,7 @@ func pressure(ctx context.Context, ch *child, request []byte, connections int, w
 	measured.Store(true)
 	sleep(ctx, while)
 	// Requests that are slower than that are measured all the same, at least one on each connection.
-	for counted.Load() < int64(connections) && ctx.Err() == nil && time.Since(start) < 4*while {
+	for counted.Load() < int64(connections) && ctx.Err() == nil && time.Since(start) < 4*while+slowest {
 		sleep(ctx, while/10)
 	}
 	after, errAfter := ch.cpu()
@@ -195,7 +198,7 @@ func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) error {
 	return nil
 }
 
-// measureMemory reads a file of 64 MiB, twice at once, and tells how much memory that took at its peak.
+// measureMemory reads the largest file, twice at once, and tells how much memory that took at its peak.
 func (b *bench) measureMemory(ctx context.Context, p peer, ch *child) error {
 	if !b.wants("memory64m", "requests") {
 		return nil
@@ -215,22 +218,22 @@ func (b *bench) measureMemory(ctx context.Context, p peer, ch *child) error {
 	var reading sync.WaitGroup
 	failures := make([]error, 2)
 	for i := range failures {
-		reading.Go(func() { failures[i] = readHuge(ctx, endpoint, request) })
+		reading.Go(func() { failures[i] = readHuge(ctx, endpoint, request, b.scale.huge) })
 	}
 	reading.Wait()
 	if err := errors.Join(failures...); err != nil {
-		b.sheet.note("two reads of 64 MiB of %s: %s", p.name, brief(err))
+		b.sheet.note("two reads of %d MiB of %s: %s", b.scale.huge>>20, p.name, brief(err))
 		return nil
 	}
 	after, err := ch.memory()
 	if err != nil {
 		return err
 	}
-	b.sheet.add(row{requestsTable, "two reads of 64 MiB at once: memory grows by", "MB"}, p.name, float64(after.peak-before.now)/1e6)
+	b.sheet.add(row{requestsTable, fmt.Sprintf("two reads of %d MiB at once: memory grows by", b.scale.huge>>20), "MB"}, p.name, float64(after.peak-before.now)/1e6)
 	return nil
 }
 
-func readHuge(ctx context.Context, endpoint *url.URL, request []byte) error {
+func readHuge(ctx context.Context, endpoint *url.URL, request []byte, size int) error {
 	c, err := dial(ctx, endpoint, nil, 64<<10)
 	if err != nil {
 		return err
@@ -244,7 +247,7 @@ func readHuge(ctx context.Context, endpoint *url.URL, request []byte) error {
 		return err
 	}
 	n, err := r.skip()
-	if err == nil && n < hugeSize {
+	if err == nil && n < int64(size) {
 		err = fmt.Errorf("the answer has %d bytes, which is not the file", n)
 	}
 	return err

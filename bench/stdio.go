@@ -13,16 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// starts is how often a server is started in one round for the time that takes.
-const starts = 5
-
 const stdioTable = "Standard input and output"
 
 // stdioStep measures what a server takes that is started by its client and talks through pipes.
 func (b *bench) stdioStep(ctx context.Context, p peer) error {
 	add := func(what, unit string, value float64) { b.sheet.add(row{stdioTable, what, unit}, p.name, value) }
 	var first, resident []float64
-	for range starts {
+	for range b.scale.starts {
 		ch, took, err := b.startStdio(ctx, p, b.dir)
 		if err != nil {
 			return err

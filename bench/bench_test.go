@@ -15,7 +15,7 @@ import (
 )
 
 // tiny is a run that shows that each measure can be taken, and no more.
-var tiny = scale{rounds: 1, connections: 2, while: 20 * time.Millisecond, listens: []int{20}, idle: 10 * time.Millisecond,
+var tiny = scale{rounds: 1, connections: 2, while: 20 * time.Millisecond, listens: []int{20}, idle: 10 * time.Millisecond, idleAt: 20,
 	deliveries: 1, trees: []int{1000, 2500}, flat: 1500, reads: 200, starts: 1, saves: 2, storm: 2, huge: 2 << 20}
 
 // newBench makes a run of little on a directory of the test, with the product and other servers.

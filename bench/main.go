@@ -20,7 +20,8 @@ type scale struct {
 	connections int           // that ask at once
 	while       time.Duration // for which one request is repeated
 	listens     []int         // how many are open
-	idle        time.Duration // for which open listens are watched
+	idle        time.Duration // for which open listens are watched that say nothing, in the first round
+	idleAt      int           // how many those are
 	deliveries  int           // changes that all listens are told of
 	trees       []int         // files in the directories that are grown
 	flat        int           // files in the one directory that has no subdirectory
@@ -32,10 +33,10 @@ type scale struct {
 }
 
 var (
-	whole = scale{rounds: 3, connections: 8, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 10 * time.Second,
+	whole = scale{rounds: 3, connections: 8, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second, idleAt: 4000,
 		deliveries: 5, trees: []int{1_000, 10_000, 100_000, 1_000_000}, flat: 200_000, reads: 20_000,
 		starts: 5, saves: 20, storm: 20, huge: 64 << 20}
-	quick = scale{rounds: 1, connections: 8, while: 300 * time.Millisecond, listens: []int{1000}, idle: time.Second,
+	quick = scale{rounds: 1, connections: 8, while: 300 * time.Millisecond, listens: []int{1000}, idle: 2 * time.Second, idleAt: 1000,
 		deliveries: 3, trees: []int{1_000, 10_000}, flat: 10_000, reads: 5_000,
 		starts: 3, saves: 5, storm: 20, huge: 64 << 20}
 )
@@ -52,6 +53,7 @@ type bench struct {
 	descriptors int    // that this process, and a server, may have
 	scratch     string // where trees are grown
 
+	round    int              // from 0
 	alone    bool             // one program of ours is measured, not several
 	resident map[string]int64 // bytes that the product has on the smallest tree, by its name
 }
@@ -75,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	var (
-		small   = flags.Bool("quick", false, "measure little of everything, in about a minute")
+		small   = flags.Bool("quick", false, "measure little of everything, in two or three minutes")
 		only    = flags.String("only", "", "measure these `NAMES` alone, separated by commas: "+strings.Join(measureNames(), ", "))
 		rounds  = flags.Int("rounds", 0, "take medians of `N` rounds (default 3, with -quick 1)")
 		conns   = flags.Int("connections", 0, "ask on `N` connections at once (default 8)")
@@ -83,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		listens = flags.Int("listens", 0, "open `N` listens at once, instead of 1,000, 4,000 and 16,000")
 		files   = flags.Int("files", 0, "grow a tree of `N` files, instead of 1,000 to 1,000,000")
 		program = flags.String("ours", "", "measure the built program at `PATH`, or several as NAME=PATH,NAME=PATH, instead of this tree's")
-		servers = flags.String("servers", "all", "measure these other `NAMES` too: go-sdk, mcp-go, typescript, files, copied, nginx, all or none")
+		servers = flags.String("servers", "all", "measure these other `NAMES` too: go-sdk, mcp-go, typescript, files, copied, all or none")
 		output  = flags.String("o", "", "write the tables to `FILE` too")
 		asJSON  = flags.Bool("json", false, "print every value of every round as JSON, instead of tables")
 	)
@@ -109,7 +111,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	set(&b.scale.connections, *conns)
 	set(&b.scale.while, *while)
 	if *listens > 0 {
-		b.scale.listens = []int{*listens}
+		b.scale.listens, b.scale.idleAt = []int{*listens}, *listens
 	}
 	if *files > 0 {
 		b.scale.trees = []int{*files}

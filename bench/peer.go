@@ -92,9 +92,8 @@ func preparePeers(ctx context.Context, bin string, w wanted) (peers []peer, left
 			p.files, p.stdio, p.http = true, nil, append(p.http, "-copied")
 			return p, err
 		},
-		"nginx": nginxPeer,
 	}
-	order := []string{"go-sdk", "mcp-go", "typescript", "files", "copied", "nginx"}
+	order := []string{"go-sdk", "mcp-go", "typescript", "files", "copied"}
 	names := order
 	switch w.servers {
 	case "all":
@@ -176,21 +175,6 @@ func typescriptPeer() (peer, error) {
 	}
 	return peer{name: "typescript", version: sdk.Version,
 		stdio: []string{node, script}, http: []string{node, script, "-http", "127.0.0.1:0"}}, nil
-}
-
-// nginxPeer is left for machines that have it.
-func nginxPeer() (peer, error) {
-	nginx, err := exec.LookPath("nginx")
-	if err != nil {
-		return peer{}, fmt.Errorf("nginx %w: it is not installed", errLeftOut)
-	}
-	script, err := filepath.Abs("servers/nginx")
-	if err != nil {
-		return peer{}, err
-	}
-	out, _ := exec.Command(nginx, "-v").CombinedOutput()
-	_, version, _ := strings.Cut(strings.TrimSpace(string(out)), "nginx/")
-	return peer{name: "nginx", version: version, files: true, http: []string{script, nginx}}, nil
 }
 
 // temporary makes a directory, which the end of the command removes.

@@ -46,13 +46,13 @@ func (b *bench) measure(ctx context.Context, peers []peer) error {
 		if !b.wants(s.names...) {
 			continue
 		}
-		for round := range b.scale.rounds {
+		for b.round = range b.scale.rounds {
 			for _, p := range peers {
 				if !s.serves(p) {
 					continue
 				}
 				fmt.Fprintf(b.log, "bench: after %d s: %s, round %d of %d: %s\n",
-					int(time.Since(start).Seconds()), s.names[0], round+1, b.scale.rounds, p.name)
+					int(time.Since(start).Seconds()), s.names[0], b.round+1, b.scale.rounds, p.name)
 				within, cancel := context.WithTimeout(ctx, stepWithin)
 				err := s.do(b, within, p)
 				cancel()

@@ -29,6 +29,8 @@ type crowd struct {
 	mu      sync.Mutex   // guards the rest
 	reached []time.Time  // when streams were first told of the last change
 	enough  int          // how many of them somebody waits for
+	lost    []error      // why streams ended that nobody left
+	left    bool         // all are left
 	all     chan struct{}
 }
 
@@ -165,7 +167,12 @@ func (c *crowd) read(s *stream, body *bufio.Reader) {
 	for {
 		line, err := wholeLine(body)
 		if err != nil {
-			return // by the end of the connection, which what waits for the stream will miss
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if !c.left {
+				c.lost = append(c.lost, err)
+			}
+			return
 		}
 		if bytes.Contains(line, updated) && bytes.Contains(line, watchedURI) || c.lists && bytes.Contains(line, listChanged) {
 			c.hear(s)
@@ -215,8 +222,21 @@ func (c *crowd) tell(ctx context.Context, dir string, enough int, within time.Du
 	return took, nil
 }
 
+// losses tells of streams that the server has ended, in brackets, or nothing.
+func (c *crowd) losses() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.lost) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d streams have ended, one with %q)", len(c.lost), c.lost[0])
+}
+
 // close leaves all streams.
 func (c *crowd) close() {
+	c.mu.Lock()
+	c.left = true
+	c.mu.Unlock()
 	for _, s := range c.streams {
 		_ = s.conn.Close()
 	}

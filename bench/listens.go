@@ -130,7 +130,7 @@ func (b *bench) deliver(ctx context.Context, ch *child, c *crowd, add func(strin
 			return err
 		}
 		if len(took) < n {
-			return fmt.Errorf("a change reached %d of %d within %v", len(took), n, tellWithin)
+			return fmt.Errorf("a change reached %d of %d within %v%s", len(took), n, tellWithin, c.losses())
 		}
 		after, err := settled(ctx, ch)
 		if err != nil {
@@ -263,6 +263,9 @@ func (b *bench) stalledStep(ctx context.Context, p peer) error {
 	took, err := c.tell(ctx, b.dir, aroundStalled, healthyWithin)
 	if err != nil {
 		return err
+	}
+	if losses := c.losses(); losses != "" {
+		b.sheet.note("one reader of 200 of %s takes nothing:%s", p.name, losses)
 	}
 	add := func(what, unit string, value float64) {
 		b.sheet.add(row{"One reader of 200 takes nothing", what, unit}, p.name, value)

@@ -17,18 +17,28 @@ import (
 // spareDescriptors are what server and load generator have open besides streams.
 const spareDescriptors = 200
 
-// settled waits until a server does nothing worth mention, 20 s at most, and returns its CPU time then.
+// settled waits until a server does nothing worth mention, 30 s at most, and returns its CPU time then. One that is kept from
+// its core for a while by other processes has not settled.
 func settled(ctx context.Context, ch *child) (time.Duration, error) {
-	const window, quiet = 50 * time.Millisecond, time.Millisecond
+	const (
+		window = 50 * time.Millisecond
+		busy   = time.Millisecond // of CPU, in one window
+		enough = 4                // windows that are quiet, one after the other
+	)
 	last, err := ch.cpu()
-	for range int(20 * time.Second / window) {
+	quiet := 0
+	for range int(30 * time.Second / window) {
 		if err != nil || ctx.Err() != nil {
 			return 0, errors.Join(err, ctx.Err())
 		}
 		sleep(ctx, window)
 		var now time.Duration
 		now, err = ch.cpu()
-		if now-last < quiet {
+		quiet++
+		if now-last >= busy {
+			quiet = 0
+		}
+		if quiet == enough {
 			return now, err
 		}
 		last = now

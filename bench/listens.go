@@ -17,7 +17,7 @@ import (
 // spareDescriptors are what server and load generator have open besides streams.
 const spareDescriptors = 200
 
-// settled waits until a server does nothing worth mention, 30 s at most, and returns its CPU time then. One that is kept from
+// settled waits until a server does nothing worth mention, 60 s at most, and returns its CPU time then. One that is kept from
 // its core for a while by other processes has not settled.
 func settled(ctx context.Context, ch *child) (time.Duration, error) {
 	const (
@@ -27,7 +27,7 @@ func settled(ctx context.Context, ch *child) (time.Duration, error) {
 	)
 	last, err := ch.cpu()
 	quiet := 0
-	for range int(30 * time.Second / window) {
+	for range int(60 * time.Second / window) {
 		if err != nil || ctx.Err() != nil {
 			return 0, errors.Join(err, ctx.Err())
 		}

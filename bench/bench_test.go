@@ -162,6 +162,8 @@ func TestTables(t *testing.T) {
 		s.add(r, "ours", v)
 		s.add(r, "other", 4*v)
 	}
+	s.add(row{"Requests", "list", "µs"}, "ours", 2)
+	s.add(row{"Requests", "list", "µs"}, "other", 480)
 	s.note("something of %s", "silent")
 	s.note("something of %s", "silent")
 	var text strings.Builder
@@ -172,6 +174,7 @@ func TestTables(t *testing.T) {
 | | ours | other |
 |---|---:|---:|
 | read, µs | 20.0 | 80.0 (4x) |
+| list, µs | 2.00 | 480 (240x) |
 
 Not in the tables:
 

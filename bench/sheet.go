@@ -97,9 +97,17 @@ func (s *sheet) cell(r row, server string) string {
 	}
 	m, first := median(values), s.servers[0]
 	if base := s.values[r][first]; server != first && base != nil && median(base) > 0 {
-		return fmt.Sprintf("%s (%.2gx)", plain(m), m/median(base))
+		return fmt.Sprintf("%s (%sx)", plain(m), times(m/median(base)))
 	}
 	return plain(m)
+}
+
+// times writes a ratio with two digits that count, or more before the point.
+func times(v float64) string {
+	if v >= 10 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2g", v)
 }
 
 // plain writes a number with three digits that count.

@@ -179,7 +179,7 @@ func TestArchitectureGivesAReasonForEveryDependency(t *testing.T) {
 	}
 }
 
-// TestRequiresNoLibraryForMCP: the clients of internal/interop and the servers of examples are modules of their own, so that
+// TestRequiresNoLibraryForMCP: the clients of internal/interop and the servers of examples and of bench are in modules of their own, so that
 // whoever uses a package of this one gets no other implementation of the protocol with it.
 func TestRequiresNoLibraryForMCP(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum"} {

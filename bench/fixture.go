@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// Files that the directory has, besides many small ones to list and listen to.
+const (
+	smallFile   = "small.txt"  // 1 KiB of text
+	largeText   = "large.txt"  // 1 MiB of text
+	largeBinary = "large.bin"  // 1 MiB of bytes that are no text
+	hugeText    = "huge.txt"   // much text
+	watchedFile = "watched.md" // what listens are told of
+	listed      = 1100         // files in the directory: one page of 1,000, and a part of a second
+)
+
+// uriBase is what the URI of each file begins with, on every server.
+const uriBase = "test://"
+
+// makeFixture fills dir with what every server serves. The largest file has huge bytes.
+func makeFixture(dir string, huge int) error {
+	binary := make([]byte, 1<<20)
+	random := rand.NewChaCha8([32]byte{1})
+	_, _ = random.Read(binary) // never fails
+	files := map[string][]byte{
+		smallFile:   prose(1 << 10),
+		largeText:   prose(1 << 20),
+		largeBinary: binary,
+		hugeText:    prose(huge),
+		watchedFile: []byte("version 0\n"),
+	}
+	for i := range listed - len(files) {
+		files[noteName(i)] = fmt.Appendf(nil, "note %d\n", i)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteName names one of the small files.
+func noteName(i int) string { return fmt.Sprintf("note-%04d.md", i) }
+
+// prose is text of n bytes with lines, quotes and letters beyond ASCII, as documents have them.
+func prose(n int) []byte {
+	const line = "The reader's \"own\" copy of a page, line after line; naïve café prices are in €.\n"
+	text := bytes.Repeat([]byte(line), n/len(line)+1)[:n]
+	for i := n - 4; i < n; i++ { // no letter is cut in two
+		text[i] = '.'
+	}
+	return text
+}

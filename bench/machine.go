@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// machine says where and when the figures come from.
+type machine struct {
+	Date, CPU, Kernel, Cores, Go, Node string
+	Servers                            []string // with their versions
+	Rounds                             int
+	Took                               string
+}
+
+func (b *bench) report(ctx context.Context, peers []peer, start time.Time) machine {
+	m := machine{
+		Date: start.UTC().Format("2006-01-02 15:04 UTC"), CPU: processor(), Cores: b.cores.String(), Go: runtime.Version(),
+		Rounds: b.scale.rounds, Took: time.Since(start).Round(time.Second).String(),
+	}
+	var name unix.Utsname
+	if err := unix.Uname(&name); err == nil {
+		m.Kernel = unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
+	}
+	if out, err := exec.CommandContext(ctx, "node", "--version").Output(); err == nil {
+		m.Node = strings.TrimSpace(string(out))
+	}
+	for _, p := range peers {
+		m.Servers = append(m.Servers, strings.TrimSpace(p.name+" "+p.version))
+	}
+	return m
+}
+
+func processor() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func (m machine) write(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s, %s; %s, Node.js %s. Medians of %d rounds, which took %s; %s.\nServers: %s.\n",
+		m.Date, m.CPU, m.Kernel, m.Go, m.Node, m.Rounds, m.Took, m.Cores, strings.Join(m.Servers, "; "))
+	fmt.Fprintln(w, "In brackets: how many times the first server's.")
+}

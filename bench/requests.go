@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// demand is a request that is repeated over HTTP.
+type demand struct {
+	name   string // on the command line
+	row    string
+	ask    message
+	file   string // what a file server is asked for instead; "" if nothing is like it
+	answer func(*answer) bool
+}
+
+var demands = []demand{
+	{"discover", "server/discover", discover(), "", func(*answer) bool { return true }},
+	{"read1k", "read 1 KiB", read(smallFile), smallFile, isText(1 << 10)},
+	{"read1m", "read 1 MiB of text", read(largeText), largeText, isText(1 << 20)},
+	{"binary1m", "read 1 MiB of bytes", read(largeBinary), largeBinary, func(a *answer) bool {
+		return len(a.Result.Contents) == 1 && len(a.Result.Contents[0].Blob) == 1<<20
+	}},
+	{"list1000", "list, page of 1,000, warm", list(""), "", func(a *answer) bool { return len(a.Result.Resources) == 1000 }},
+}
+
+func isText(n int) func(*answer) bool {
+	return func(a *answer) bool { return len(a.Result.Contents) == 1 && len(a.Result.Contents[0].Text) == n }
+}
+
+const requestsTable = "Requests over HTTP/1.1"
+
+// request encodes what p is asked, or nil if p has nothing like it.
+func (d demand) request(p peer, endpoint *url.URL) []byte {
+	switch {
+	case !p.files:
+		return d.ask.post(endpoint, 1)
+	case d.file != "":
+		return get(endpoint, d.file)
+	}
+	return nil
+}
+
+// check asks once, and looks at the answer.
+func (d demand) check(ctx context.Context, p peer, endpoint *url.URL, request []byte) error {
+	said, err := once(ctx, endpoint, request)
+	if err != nil || p.files {
+		return err
+	}
+	a, err := parseAnswer(said)
+	if err != nil {
+		return err
+	}
+	if !d.answer(a) {
+		return fmt.Errorf("the answer is not what the directory holds: %.300q", said)
+	}
+	return nil
+}
+
+// load is what a server did for a while.
+type load struct {
+	requests int
+	cpu      time.Duration // of the server
+	wall     time.Duration
+	took     []time.Duration // each request, sorted
+}
+
+// quantile returns what the fraction q of the requests took at most.
+func (l load) quantile(q float64) time.Duration {
+	return l.took[int(q*float64(len(l.took)-1))]
+}
+
+// slowest is how long the slowest requests are waited for.
+const slowest = 10 * time.Second
+
+// pressure asks a server the same on several connections for a while, after a shorter while for its caches.
+func pressure(ctx context.Context, ch *child, request []byte, connections int, while time.Duration) (load, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*while+30*time.Second)
+	defer cancel()
+	endpoint, err := url.Parse(ch.url)
+	if err != nil {
+		return load{}, err
+	}
+	var (
+		asking   sync.WaitGroup
+		measured atomic.Bool  // requests that end now count
+		over     atomic.Bool  // nobody asks again
+		counted  atomic.Int64 // requests that counted
+		mu       sync.Mutex   // guards all and failed
+		all      []time.Duration
+		failed   error
+	)
+	for range connections {
+		asking.Go(func() {
+			took, err := repeat(ctx, endpoint, request, &measured, &over, &counted)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, took...)
+			failed = errors.Join(failed, err)
+		})
+	}
+	sleep(ctx, while/4)
+	before, err := ch.cpu()
+	counted.Store(0)
+	start := time.Now()
+	measured.Store(true)
+	sleep(ctx, while)
+	// Requests that are slower than that are measured all the same, at least one on each connection.
+	for counted.Load() < int64(connections) && ctx.Err() == nil && time.Since(start) < 4*while+slowest {
+		sleep(ctx, while/10)
+	}
+	after, errAfter := ch.cpu()
+	l := load{requests: int(counted.Load()), cpu: after - before, wall: time.Since(start)}
+	measured.Store(false)
+	over.Store(true)
+	asking.Wait()
+	slices.Sort(all)
+	l.took = all
+	if err := errors.Join(err, errAfter, failed); err != nil {
+		return load{}, err
+	}
+	if l.requests == 0 || len(l.took) == 0 {
+		return load{}, fmt.Errorf("no request ended within %v", l.wall)
+	}
+	return l, nil
+}
+
+// repeat asks on one connection until over, and returns what each request took that counted.
+func repeat(ctx context.Context, endpoint *url.URL, request []byte, measured, over *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
+	c, err := dial(ctx, endpoint, nil, 64<<10)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	end, _ := ctx.Deadline()
+	if err := c.SetDeadline(end); err != nil {
+		return nil, err
+	}
+	var took []time.Duration
+	for !over.Load() {
+		start := time.Now()
+		r, err := c.ask(request)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := r.skip(); err != nil {
+			return nil, err
+		}
+		if measured.Load() {
+			counted.Add(1)
+			took = append(took, time.Since(start))
+		}
+	}
+	return took, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// measureRequests has p, which runs, answer each of the demands for a while.
+func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) error {
+	endpoint, err := url.Parse(ch.url)
+	if err != nil {
+		return err
+	}
+	for _, d := range demands {
+		request := d.request(p, endpoint)
+		if request == nil || !b.wants(d.name, "requests") {
+			continue
+		}
+		if err := d.check(ctx, p, endpoint, request); err != nil {
+			b.sheet.note("%s of %s: %s", d.row, p.name, brief(err))
+			continue
+		}
+		l, err := pressure(ctx, ch, request, b.scale.connections, b.scale.while)
+		if err != nil {
+			b.sheet.note("%s of %s: %s", d.row, p.name, brief(err))
+			continue
+		}
+		add := func(what, unit string, value float64) {
+			b.sheet.add(row{requestsTable, d.row + ": " + what, unit}, p.name, value)
+		}
+		add("CPU", "µs", micro(l.cpu)/float64(l.requests))
+		add("p50", "µs", micro(l.quantile(0.5)))
+		add("p99", "µs", micro(l.quantile(0.99)))
+		add("throughput", "1/s", float64(l.requests)/l.wall.Seconds())
+	}
+	return nil
+}
+
+// measureMemory reads the largest file, twice at once, and tells how much memory that took at its peak.
+func (b *bench) measureMemory(ctx context.Context, p peer, ch *child) error {
+	if !b.wants("memory64m", "requests") {
+		return nil
+	}
+	endpoint, err := url.Parse(ch.url)
+	if err != nil {
+		return err
+	}
+	request := demand{ask: read(hugeText), file: hugeText}.request(p, endpoint)
+	if err := forgetPeak(ch.pid()); err != nil {
+		return err
+	}
+	before, err := ch.memory()
+	if err != nil {
+		return err
+	}
+	var reading sync.WaitGroup
+	failures := make([]error, 2)
+	for i := range failures {
+		reading.Go(func() { failures[i] = readHuge(ctx, endpoint, request, b.scale.huge) })
+	}
+	reading.Wait()
+	if err := errors.Join(failures...); err != nil {
+		b.sheet.note("two reads of %d MiB of %s: %s", b.scale.huge>>20, p.name, brief(err))
+		return nil
+	}
+	after, err := ch.memory()
+	if err != nil {
+		return err
+	}
+	b.sheet.add(row{requestsTable, fmt.Sprintf("two reads of %d MiB at once: memory grows by", b.scale.huge>>20), "MB"}, p.name, float64(after.peak-before.now)/1e6)
+	return nil
+}
+
+func readHuge(ctx context.Context, endpoint *url.URL, request []byte, size int) error {
+	c, err := dial(ctx, endpoint, nil, 64<<10)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		return err
+	}
+	r, err := c.ask(request)
+	if err != nil {
+		return err
+	}
+	n, err := r.skip()
+	if err == nil && n < int64(size) {
+		err = fmt.Errorf("the answer has %d bytes, which is not the file", n)
+	}
+	return err
+}
+
+func micro(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+
+func milli(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,11 +45,11 @@ func (d *disk) open() (*os.Root, error) {
 }
 
 // look opens it, for those who have openIn.
-func (d *disk) look() (*os.File, error) {
+func (d *disk) look() (*handle, error) {
 	if d.closed.Load() {
 		return nil, errAbsent
 	}
-	return os.OpenFile(d.path+itself, lookOnly|onlyDir, 0)
+	return openHandle(d.path+itself, lookOnly|onlyDir)
 }
 
 // itself is what a directory alone has. A FIFO that took its place is not opened then, which would wait for a writer.
@@ -58,7 +59,7 @@ func (d *disk) close() { d.closed.Store(true) }
 
 // spot is a name in an open directory: where a path leads once the link in its last segment is followed.
 type spot struct {
-	direct *os.File // the root's, for openIn, if no link is on the way; instead of the next two
+	direct *handle // the root's, for openIn, if no link is on the way; instead of the next two
 
 	top   *os.Root // the root's
 	in    *os.Root // the directory that holds the name, top or one of its own
@@ -275,22 +276,16 @@ func (s *spot) leave() error {
 }
 
 // open opens the file, if it is a regular one and still the one that was looked at.
-func (s *spot) open() (*os.File, fs.FileInfo, error) {
+func (s *spot) open() (openContent, fs.FileInfo, error) {
 	if !s.info.Mode().IsRegular() {
 		return nil, nil, errAbsent
 	}
-	var f *os.File
-	var err error
-	if s.direct != nil {
-		f, err = openIn(s.direct, s.path(), os.O_RDONLY|noBlock)
-	} else {
-		f, err = s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
-	}
+	f, err := s.openName()
 	if err != nil {
 		return nil, nil, movedIfGone(err)
 	}
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(s.info, info)) {
+	if err == nil && (!info.Mode().IsRegular() || !sameFile(s.info, info)) {
 		err = errMoved
 	}
 	if err != nil {
@@ -298,6 +293,19 @@ func (s *spot) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, info, nil
+}
+
+func (s *spot) openName() (openContent, error) {
+	if s.direct != nil {
+		return openIn(s.direct, s.path(), os.O_RDONLY|noBlock)
+	}
+	return s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
+}
+
+// openContent is a file that was opened to be read.
+type openContent interface {
+	content
+	io.Closer
 }
 
 // movedIfGone turns the error of an open into errMoved if it says that nothing like what was just looked at is there.

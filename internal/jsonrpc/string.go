@@ -8,6 +8,9 @@ import (
 // AppendString appends s as a JSON string. It escapes only what RFC 8259 demands, so that "<" stays "<"; bytes that
 // are not valid UTF-8 become U+FFFD, as in encoding/json.
 func AppendString(dst []byte, s string) []byte {
+	if isSimple(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
@@ -60,22 +63,31 @@ func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 	}
 }
 
+const (
+	ones = 0x0101010101010101
+	tops = 0x8080808080808080
+)
+
+// isSimple reports whether s is ASCII that needs no escape, as nearly all is that goes out beside contents.
+func isSimple(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		if w := word(s); (escaped(w)|w)&tops != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if escapes[s[i]] > 0 || s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // plain returns how many bytes at the start of s need no escape. It looks at eight at a time.
 func plain[T string | []byte](s T) int {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x8080808080808080
-	)
 	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		// In each term the top bit of a byte below 0x80 is set if it is below a space, a quote or a backslash. A borrow
-		// can only set further bits above a byte that is to be escaped, and those end the block too.
-		quote, backslash := w^('"'*ones), w^('\\'*ones)
-		if ((w-' '*ones)&^w|(quote-ones)&^quote|(backslash-ones)&^backslash)&tops != 0 {
-			break
-		}
+	for i+8 <= len(s) && escaped(word(s[i:]))&tops == 0 {
+		i += 8
 	}
 	for ; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
@@ -83,6 +95,19 @@ func plain[T string | []byte](s T) int {
 		}
 	}
 	return i
+}
+
+// word is the first eight bytes of s.
+func word[T string | []byte](s T) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// escaped has a top bit set if a byte of w is to be escaped: in each term that of a byte below 0x80 is set if it is below a
+// space, a quote or a backslash. A borrow can only set further bits above a byte that is to be escaped.
+func escaped(w uint64) uint64 {
+	quote, backslash := w^('"'*ones), w^('\\'*ones)
+	return (w-' '*ones)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash
 }
 
 func appendEscape(dst []byte, c byte) []byte {

@@ -59,7 +59,8 @@ func (d *disk) close() { d.closed.Store(true) }
 
 // spot is a name in an open directory: where a path leads once the link in its last segment is followed.
 type spot struct {
-	direct *handle // the root's, for openIn, if no link is on the way; instead of the next two
+	whole  string  // its path on this machine, if no link is on the way, also not to the root; instead of the next three
+	direct *handle // the root's, for openIn, if no link is on the way from there; instead of the next two
 
 	top   *os.Root // the root's
 	in    *os.Root // the directory that holds the name, top or one of its own
@@ -111,28 +112,38 @@ func (r *Root) locate(rel string) (*spot, error) {
 // in it, is not there, or cannot be had in this way.
 func (r *Root) straight(rel string) *spot {
 	segments := strings.Split(rel, "/")
-	if !r.reach.native || slices.ContainsFunc(segments, func(seg string) bool { return seg == "" || seg == "." || seg == ".." }) {
+	if !r.reach.native || r.disk.closed.Load() || slices.ContainsFunc(segments, func(seg string) bool { return seg == "" || seg == "." || seg == ".." }) {
 		return nil
 	}
-	top, err := r.disk.look()
-	if err != nil {
+	s := &spot{dirs: segments[:len(segments)-1], name: segments[len(segments)-1]}
+	var err error
+	if *r.reach.real.Load() == r.dir { // or was, and then nothing is found here
+		s.whole = r.host(rel)
+	} else if s.direct, err = r.disk.look(); err != nil {
 		return nil
 	}
-	s := &spot{direct: top, dirs: segments[:len(segments)-1], name: segments[len(segments)-1]}
-	if s.info, err = s.look(rel); err != nil || kindOf(s.info.Mode()) == symlink {
+	if s.info, err = s.look(); err != nil || kindOf(s.info.Mode()) == symlink {
 		s.close()
 		return nil
 	}
 	return s
 }
 
-func (s *spot) look(rel string) (fs.FileInfo, error) {
-	f, err := openIn(s.direct, rel, lookOnly)
+func (s *spot) look() (fs.FileInfo, error) {
+	f, err := s.reopen(lookOnly)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return f.Stat()
+}
+
+// reopen opens what was found straight.
+func (s *spot) reopen(flags int) (*handle, error) {
+	if s.whole != "" {
+		return openWhole(s.whole, flags)
+	}
+	return openIn(s.direct, s.path(), flags)
 }
 
 // attempt goes from directory to directory, and follows a link. It returns the spot also with an error, for how far it came.
@@ -296,8 +307,8 @@ func (s *spot) open() (openContent, fs.FileInfo, error) {
 }
 
 func (s *spot) openName() (openContent, error) {
-	if s.direct != nil {
-		return openIn(s.direct, s.path(), os.O_RDONLY|noBlock)
+	if s.whole != "" || s.direct != nil {
+		return s.reopen(os.O_RDONLY | noBlock)
 	}
 	return s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
 }

@@ -21,6 +21,15 @@ func openPlain(path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
+// openWhole is openPlain for what is only looked at or read at once.
+func openWhole(path string, flags int) (*handle, error) {
+	fd, err := openat2(unix.AT_FDCWD, path, flags, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{fd}, nil
+}
+
 // openIn opens a path below an open directory that must not lead through a link, nor out of it.
 func openIn(dir *handle, path string, flags int) (*handle, error) {
 	fd, err := openat2(dir.fd, path, flags, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)

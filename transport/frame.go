@@ -224,6 +224,6 @@ func leadingText(beginning []byte, member string) string {
 	if raw == nil {
 		return ""
 	}
-	value, _ := text(raw)
+	value, _ := jsonrpc.Text(raw)
 	return value
 }

@@ -117,9 +117,12 @@ func (l *lineReader) fill() {
 
 // giveWay lets those who serve and write what was read go first. A read that waits keeps its processor until the runtime takes
 // it away, which is 20 µs to 10 ms later: with a single one nobody answers before. A round trip takes three turns: of who
-// serves, of the writer, and of the writer again, which finds nothing more and waits.
+// serves, of the writer, and of the writer again, which finds nothing more and waits. Where the others have more to do than
+// that, the next message, which may cancel some of it, comes first.
 func giveWay() {
-	for range 3 {
+	const most = 100 * time.Microsecond
+	start := time.Now()
+	for turn := 0; turn < 3 && time.Since(start) < most; turn++ {
 		runtime.Gosched()
 	}
 }

@@ -46,11 +46,14 @@ func TestNothingIsHeldOpen(t *testing.T) {
 	if open := p.held(); len(open) > 0 {
 		t.Errorf("open: %q", open)
 	}
-	file, err := p.Root.locate("d/e/g") // held can see what is open
+	file, err := p.Root.locate("d/e/g")
+	p.must(err)
+	content, _, err := file.open() // held can see what is open
 	p.must(err)
 	if len(p.held()) == 0 {
 		t.Error("nothing is open while it is used")
 	}
+	content.Close()
 	file.close()
 }
 
@@ -119,8 +122,27 @@ func TestFifoForRootIsNotOpened(t *testing.T) {
 }
 
 // TestStraightAndFromDirectoryToDirectory the same is found, where the system knows of links that are in the way.
+// Once the root's path is one without a link, and once it is a link itself.
 func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
-	p := serve(t, "f", "d/e/g", "l -> f", "dl -> d", "d/up -> ..", "abs/")
+	files := []string{"f", "d/e/g", "l -> f", "dl -> d", "d/up -> ..", "abs/"}
+	t.Run("plain root", func(t *testing.T) {
+		p := serve(t, files...)
+		if p.reach.native && *p.reach.real.Load() != p.dir {
+			t.Skip("the directory for tests is behind a link")
+		}
+		straightAndWalked(t, p)
+	})
+	t.Run("linked root", func(t *testing.T) {
+		p := serve(t, files...)
+		link := filepath.Join(t.TempDir(), "link")
+		p.must(os.Symlink(p.dir, link))
+		p.dir = link
+		p.open(nil)
+		straightAndWalked(t, p)
+	})
+}
+
+func straightAndWalked(t *testing.T, p *place) {
 	p.must(os.Symlink(p.at("d"), p.at("abs/l")))
 	p.must(syscall.Mkfifo(p.at("d/fifo"), 0o644))
 	if !p.reach.native {
@@ -128,7 +150,7 @@ func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
 	}
 	for _, rel := range []string{"f", "d", "d/e", "d/e/g", "d/fifo"} {
 		straight, walked := p.straight(rel), p.walked(rel)
-		if straight == nil || straight.path() != rel || straight.path() != walked.path() || !os.SameFile(straight.info, walked.info) {
+		if straight == nil || straight.path() != rel || straight.path() != walked.path() || !newStat(straight.info, p.who).sameFile(newStat(walked.info, p.who)) {
 			t.Errorf("%s: %+v, %+v", rel, straight, walked)
 			continue
 		}
@@ -136,7 +158,9 @@ func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
 		if regular := straight.info.Mode().IsRegular(); regular != (err == nil) {
 			t.Errorf("%s: %v", rel, err)
 		}
-		f.Close()
+		if err == nil {
+			f.Close()
+		}
 		straight.close()
 		walked.close()
 	}
@@ -157,7 +181,10 @@ func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
 	if _, _, err := at.open(); !errors.Is(err, errMoved) {
 		t.Errorf("another one: %v", err)
 	}
-	if out, err := openIn(at.direct, "../"+filepath.Base(p.dir), lookOnly); err == nil {
+	top, err := p.disk.look()
+	p.must(err)
+	defer top.Close()
+	if out, err := openIn(top, "../"+filepath.Base(p.dir), lookOnly); err == nil {
 		out.Close()
 		t.Error("it leads out of the directory")
 	}
@@ -165,6 +192,20 @@ func TestStraightAndFromDirectoryToDirectory(t *testing.T) {
 	if p.straight("f") != nil {
 		t.Error("a closed root is looked into")
 	}
+}
+
+// TestRootThatBecomesALink is followed to where it leads now, although no link was on the way when it was opened.
+func TestRootThatBecomesALink(t *testing.T) {
+	p := serve(t, "f").load()
+	p.wantText("f", "content of f")
+	p.must(os.Rename(p.dir, p.dir+".old"))
+	other := t.TempDir()
+	p.must(os.WriteFile(filepath.Join(other, "f"), []byte("another"), 0o644))
+	p.must(os.Symlink(other, p.dir))
+	p.wantText("f", "another")
+	p.must(os.Remove(p.dir))
+	p.must(os.Rename(p.dir+".old", p.dir))
+	p.wantText("f", "content of f")
 }
 
 func (p *place) walked(rel string) *spot {

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,11 +45,11 @@ func (d *disk) open() (*os.Root, error) {
 }
 
 // look opens it, for those who have openIn.
-func (d *disk) look() (*os.File, error) {
+func (d *disk) look() (*handle, error) {
 	if d.closed.Load() {
 		return nil, errAbsent
 	}
-	return os.OpenFile(d.path+itself, lookOnly|onlyDir, 0)
+	return openHandle(d.path+itself, lookOnly|onlyDir)
 }
 
 // itself is what a directory alone has. A FIFO that took its place is not opened then, which would wait for a writer.
@@ -58,7 +59,8 @@ func (d *disk) close() { d.closed.Store(true) }
 
 // spot is a name in an open directory: where a path leads once the link in its last segment is followed.
 type spot struct {
-	direct *os.File // the root's, for openIn, if no link is on the way; instead of the next two
+	whole  string  // its path on this machine, if no link is on the way, also not to the root; instead of the next three
+	direct *handle // the root's, for openIn, if no link is on the way from there; instead of the next two
 
 	top   *os.Root // the root's
 	in    *os.Root // the directory that holds the name, top or one of its own
@@ -110,28 +112,38 @@ func (r *Root) locate(rel string) (*spot, error) {
 // in it, is not there, or cannot be had in this way.
 func (r *Root) straight(rel string) *spot {
 	segments := strings.Split(rel, "/")
-	if !r.reach.native || slices.ContainsFunc(segments, func(seg string) bool { return seg == "" || seg == "." || seg == ".." }) {
+	if !r.reach.native || r.disk.closed.Load() || slices.ContainsFunc(segments, func(seg string) bool { return seg == "" || seg == "." || seg == ".." }) {
 		return nil
 	}
-	top, err := r.disk.look()
-	if err != nil {
+	s := &spot{dirs: segments[:len(segments)-1], name: segments[len(segments)-1]}
+	var err error
+	if *r.reach.real.Load() == r.dir { // or was, and then nothing is found here
+		s.whole = r.host(rel)
+	} else if s.direct, err = r.disk.look(); err != nil {
 		return nil
 	}
-	s := &spot{direct: top, dirs: segments[:len(segments)-1], name: segments[len(segments)-1]}
-	if s.info, err = s.look(rel); err != nil || kindOf(s.info.Mode()) == symlink {
+	if s.info, err = s.look(); err != nil || kindOf(s.info.Mode()) == symlink {
 		s.close()
 		return nil
 	}
 	return s
 }
 
-func (s *spot) look(rel string) (fs.FileInfo, error) {
-	f, err := openIn(s.direct, rel, lookOnly)
+func (s *spot) look() (fs.FileInfo, error) {
+	f, err := s.reopen(lookOnly)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return f.Stat()
+}
+
+// reopen opens what was found straight.
+func (s *spot) reopen(flags int) (*handle, error) {
+	if s.whole != "" {
+		return openWhole(s.whole, flags)
+	}
+	return openIn(s.direct, s.path(), flags)
 }
 
 // attempt goes from directory to directory, and follows a link. It returns the spot also with an error, for how far it came.
@@ -275,22 +287,16 @@ func (s *spot) leave() error {
 }
 
 // open opens the file, if it is a regular one and still the one that was looked at.
-func (s *spot) open() (*os.File, fs.FileInfo, error) {
+func (s *spot) open() (openContent, fs.FileInfo, error) {
 	if !s.info.Mode().IsRegular() {
 		return nil, nil, errAbsent
 	}
-	var f *os.File
-	var err error
-	if s.direct != nil {
-		f, err = openIn(s.direct, s.path(), os.O_RDONLY|noBlock)
-	} else {
-		f, err = s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
-	}
+	f, err := s.openName()
 	if err != nil {
 		return nil, nil, movedIfGone(err)
 	}
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(s.info, info)) {
+	if err == nil && (!info.Mode().IsRegular() || !sameFile(s.info, info)) {
 		err = errMoved
 	}
 	if err != nil {
@@ -298,6 +304,19 @@ func (s *spot) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, info, nil
+}
+
+func (s *spot) openName() (openContent, error) {
+	if s.whole != "" || s.direct != nil {
+		return s.reopen(os.O_RDONLY | noBlock)
+	}
+	return s.in.OpenFile(s.name, os.O_RDONLY|noBlock, 0)
+}
+
+// openContent is a file that was opened to be read.
+type openContent interface {
+	content
+	io.Closer
 }
 
 // movedIfGone turns the error of an open into errMoved if it says that nothing like what was just looked at is there.

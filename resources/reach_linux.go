@@ -14,23 +14,40 @@ const lookOnly = unix.O_PATH | unix.O_NOFOLLOW
 
 // openPlain opens an absolute path that must not lead through a link.
 func openPlain(path string, flags int) (*os.File, error) {
-	return openat2(unix.AT_FDCWD, path, flags, unix.RESOLVE_NO_SYMLINKS)
+	fd, err := openat2(unix.AT_FDCWD, path, flags, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// openWhole is openPlain for what is only looked at or read at once.
+func openWhole(path string, flags int) (*handle, error) {
+	fd, err := openat2(unix.AT_FDCWD, path, flags, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{fd}, nil
 }
 
 // openIn opens a path below an open directory that must not lead through a link, nor out of it.
-func openIn(dir *os.File, path string, flags int) (*os.File, error) {
-	return openat2(int(dir.Fd()), path, flags, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)
+func openIn(dir *handle, path string, flags int) (*handle, error) {
+	fd, err := openat2(dir.fd, path, flags, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{fd}, nil
 }
 
-func openat2(dir int, path string, flags int, resolve uint64) (*os.File, error) {
+func openat2(dir int, path string, flags int, resolve uint64) (fd int, err error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
 	for {
 		fd, err := unix.Openat2(dir, path, &how)
 		if err == nil {
-			return os.NewFile(uintptr(fd), path), nil
+			return fd, nil
 		}
 		if !errors.Is(err, unix.EINTR) { // EAGAIN says that somebody holds a lease, and may do so for long
-			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
 	}
 }

@@ -16,4 +16,6 @@ func lstatIn(*os.File, string) (fs.FileInfo, error) { return nil, errors.ErrUnsu
 
 func openPlain(string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func openIn(*os.File, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openWhole(string, int) (*handle, error) { return nil, errors.ErrUnsupported }
+
+func openIn(*handle, string, int) (*handle, error) { return nil, errors.ErrUnsupported }

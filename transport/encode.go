@@ -48,6 +48,13 @@ func appendResource(dst []byte, r *mcp.Resource, version string) []byte {
 	return append(dst, '}')
 }
 
+// usualLen is about how many bytes appendResource appends, more unless something has to be escaped: a page that has room from
+// the start is not copied several times as it grows.
+func usualLen(r *mcp.Resource) int {
+	const most = len(`{"uri":"","name":"","mimeType":"","size":1234567890123,"annotations":{"lastModified":"2006-01-02T15:04:05Z"}},`)
+	return most + len(r.URI) + len(r.Name) + len(r.MIMEType)
+}
+
 // appendTemplate encodes an entry of resources/templates/list for a revision.
 func appendTemplate(dst []byte, t *mcp.ResourceTemplate, version string) []byte {
 	dst = append(dst, `{"uriTemplate":`...)

@@ -58,9 +58,9 @@ func (x *exchange) end() {
 	x.dropBody()
 	x.e.leave(x)
 	x.stop(nil)
-	x.arm()
 	if x.w.Header().Get("Connection") == "close" {
-		return // the connection ends as well, and its last bytes are written under this deadline
+		x.arm() // the connection ends as well, and its last bytes are written under this deadline
+		return
 	}
 	x.disarm()
 }
@@ -82,8 +82,10 @@ func (x *exchange) arm() {
 func (x *exchange) disarm() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.busy = false
-	_ = x.rc.SetWriteDeadline(time.Time{})
+	if x.busy { // else there is no deadline
+		x.busy = false
+		_ = x.rc.SetWriteDeadline(time.Time{})
+	}
 }
 
 // interrupt ends the work, and what is written soon after. The exchange must not have ended: the caller holds Endpoint.mu

@@ -47,6 +47,9 @@ func errNotAcceptable(needed string) error {
 }
 
 func isJSON(contentType string) bool {
+	if contentType == typeJSON { // as nearly all spell it
+		return true
+	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	charset, given := params["charset"]
 	return err == nil && mediaType == typeJSON && (!given || strings.EqualFold(charset, "utf-8"))
@@ -59,19 +62,30 @@ func accepts(r *http.Request, mediaType string) bool {
 	if len(values) == 0 {
 		return true
 	}
-	main, _, _ := strings.Cut(mediaType, "/")
-	ranges := []string{"*/*", main + "/*", mediaType}
-	closest, accepted := -1, false
+	closest, accepted := 0, false
 	for _, value := range values {
 		for item := range strings.SplitSeq(value, ",") {
 			name, params, _ := strings.Cut(item, ";")
-			name = strings.ToLower(strings.TrimSpace(name))
-			if at := slices.Index(ranges, name); at > closest {
-				closest, accepted = at, !hasNoWeight(params)
+			if near := closeness(strings.ToLower(strings.TrimSpace(name)), mediaType); near > closest {
+				closest, accepted = near, !hasNoWeight(params)
 			}
 		}
 	}
 	return accepted
+}
+
+// closeness is how closely a range names a media type, 0 if it does not.
+func closeness(name, mediaType string) int {
+	main, wild := strings.CutSuffix(name, "*")
+	switch {
+	case name == mediaType:
+		return 3
+	case name == "*/*":
+		return 1
+	case wild && strings.HasSuffix(main, "/") && strings.HasPrefix(mediaType, main):
+		return 2
+	}
+	return 0
 }
 
 // hasNoWeight reports whether the parameters of a media range say q=0, which rules it out.
@@ -113,8 +127,13 @@ func matchHeaders(h http.Header, m *jsonrpc.Message, version string, p params) e
 	if err := matchHeader(h, headerMethod, "method", m.Method, asIs); err != nil {
 		return err
 	}
-	field := map[string]string{"resources/read": "uri", "tools/call": "name", "prompts/get": "name"}[m.Method]
-	if field == "" {
+	var field string
+	switch m.Method {
+	case "resources/read":
+		field = "uri"
+	case "tools/call", "prompts/get":
+		field = "name"
+	default:
 		return nil
 	}
 	value, ok, err := p.text(field, field)

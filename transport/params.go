@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -36,7 +35,7 @@ func (p params) text(name, where string) (value string, ok bool, err error) {
 	if !ok {
 		return "", false, nil
 	}
-	value, ok = text(raw)
+	value, ok = jsonrpc.Text(raw)
 	if !ok {
 		return "", false, invalid("%s must be a string", where)
 	}
@@ -61,18 +60,6 @@ func (p params) requiredObject(name, where, hint string) (params, error) {
 }
 
 func missing(where, hint string) error { return invalid("%s is missing: %s", where, hint) }
-
-// text decodes a JSON string of a message that was found valid.
-func text(raw json.RawMessage) (string, bool) {
-	if raw[0] != '"' {
-		return "", false
-	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1]), true
-	}
-	var s string
-	return s, json.Unmarshal(raw, &s) == nil
-}
 
 // invalid is the error of a malformed parameter.
 func invalid(format string, args ...any) error {

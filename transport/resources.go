@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -23,7 +24,11 @@ func (s *Server) listResources(ctx context.Context, r *request, dst []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	dst = append(s.openResult(dst, r), `"resources":[`...)
+	size := len(page.NextCursor) + len(s.wire.tail)
+	for i := range page.Resources {
+		size += usualLen(&page.Resources[i])
+	}
+	dst = append(s.openResult(slices.Grow(dst, size), r), `"resources":[`...)
 	for i := range page.Resources {
 		if i > 0 {
 			dst = append(dst, ',')

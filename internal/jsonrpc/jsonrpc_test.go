@@ -269,3 +269,16 @@ func BenchmarkEscapedLen(b *testing.B) {
 		EscapedLen(text)
 	}
 }
+
+func TestTextIsWhatEncodingJSONMakesOfIt(t *testing.T) {
+	for _, raw := range []string{`""`, `"a"`, `"é"`, `"a\nb"`, `"\u00e9"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\\"`, `1`, `null`, `{}`, `["a"]`} {
+		var want any
+		if err := json.Unmarshal([]byte(raw), &want); err != nil {
+			t.Fatal(err)
+		}
+		s, isText := want.(string)
+		if got, ok := Text([]byte(raw)); ok != isText || got != s {
+			t.Errorf("%s is %q, %t, want %q, %t", raw, got, ok, s, isText)
+		}
+	}
+}

@@ -132,7 +132,7 @@ func Parse(data []byte) (Message, *Error) {
 		}
 		return m, Errorf(InvalidRequest, "invalid request: method is missing")
 	}
-	if raw[0] != '"' || json.Unmarshal(raw, &m.Method) != nil || m.Method == "" {
+	if m.Method, ok = Text(raw); !ok || m.Method == "" {
 		m.Method = ""
 		return m, Errorf(InvalidRequest, "invalid request: method must be a non-empty string")
 	}

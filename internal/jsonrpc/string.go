@@ -12,30 +12,30 @@ import (
 // AppendString appends s as a JSON string. It escapes only what RFC 8259 demands, so that "<" stays "<"; bytes that
 // are not valid UTF-8 become U+FFFD, as in encoding/json.
 func AppendString(dst []byte, s string) []byte {
+	if isSimple(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
-	n := plain(s)
-	dst = append(append(dst, '"'), s[:n]...)
-	if n < len(s) {
-		dst = AppendEscaped(dst, []byte(s[n:]))
-	}
-	return append(dst, '"')
+	return append(AppendEscaped(append(dst, '"'), []byte(s)), '"')
 }
 
-// plain returns how many bytes at the start of s need no escape. It looks at eight at a time.
-func plain(s string) int {
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		if escaped(w) != 0 {
-			break
+// isSimple reports whether s is ASCII that needs no escape, as nearly all is that goes out beside contents.
+func isSimple(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if escaped(w)|w&tops != 0 {
+			return false
 		}
 	}
-	for ; i < len(s) && escapes[s[i]].n == 0; i++ {
+	for i := range len(s) {
+		if escapes[s[i]].n > 0 || s[i] >= utf8.RuneSelf {
+			return false
+		}
 	}
-	return i
+	return true
 }
 
 // AppendEscaped appends what is between the quotes of s as a JSON string, escaped as by [AppendString]. s is known to be

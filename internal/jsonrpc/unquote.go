@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -28,6 +29,18 @@ func unquote(quoted []byte) string {
 		s = s[1:]
 	}
 	return string(append(dst, s...))
+}
+
+// Text decodes a scanned value if it is a string, as encoding/json does. Most have no escape.
+func Text(raw []byte) (s string, ok bool) {
+	if raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
 }
 
 // IsText reports whether a scanned JSON string is text. One with an escape that is half of a character is none, and

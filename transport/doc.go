@@ -56,11 +56,14 @@
 // until then. One is cut only if it was begun before that was known. A write is at most 16 KiB, and 4 KiB at the end, so
 // that progress shows.
 //
-// HTTP. Each request of an [Endpoint] is served by the goroutine that net/http has for it, and a stream is pulled from by
-// that of its answer: none is delayed by another, and the ids of different requests are not compared. A modern request is
-// cancelled by closing its answer. A write may take as long as HTTPOptions.WriteTimeout for 64 KiB, then its client loses
-// that one answer; memory of reads is held, and a body open, until then. An answer with a body that has changed is broken off
-// once part of it was sent. What an answer to GET could not send is sent by the next one of its
+// HTTP. Each request of an [Endpoint] is served by the goroutine that net/http has for it: none is delayed by another, and the
+// ids of different requests are not compared. A listen over HTTP/1.1 takes its connection over when it is acknowledged, where
+// the ResponseWriter is an [http.Hijacker] and has no Content-Encoding, and the request is over for net/http: what the stream
+// has to say is written without waiting, and the rest of what is not taken at once by a goroutine of its own. Any other stream
+// is pulled from by the goroutine of its answer. A modern request is cancelled by closing its answer, also by half. A write may
+// take as long as HTTPOptions.WriteTimeout for 64 KiB, then its client loses that one answer; memory of reads is held, and a
+// body open, until then. An answer with a body that has changed is broken off once part of it was sent. What an answer to GET
+// could not send is sent by the next one of its
 // session. Beyond the limits on requests, listens and bodies there is status 503, beyond that on one body 413.
 // [Endpoint.Shutdown] completes every listen, and after its context has ended cancels what is left, which then has half a
 // second.
@@ -77,7 +80,9 @@
 // that stalls delays a listen or a cancellation. The end of input is passed on when the listens are completed, or a second
 // later.
 //
-// Goroutines. An endpoint starts none; a session that is idle is ended by a timer. An [InterceptedPipe] has one that reads and,
+// Goroutines. An endpoint has one for each listen that has taken its connection over, which waits for the client to go, one more
+// while that takes less than it is told, and, as long as there is something to be told, as many as there are processors: Shutdown
+// waits for the first two. A session that is idle is ended by a timer, as the pace of listens and their comments are kept by one. An [InterceptedPipe] has one that reads and,
 // from the first listen on, one that writes and one for each listen that is being opened: they end with its input or its Close,
 // but for those that are blocked in a read or a write. [Server.ServeStdio] starts one
 // that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that

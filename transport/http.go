@@ -68,12 +68,16 @@ type Endpoint struct {
 	// written or the hub is asked.
 	mu        sync.Mutex
 	closing   bool          // nothing new is taken
-	drained   chan struct{} // made by the first Shutdown, closed when no exchange is left after it
+	drained   chan struct{} // made by the first Shutdown, closed when no exchange and no socket is left after it
 	exchanges map[*exchange]struct{}
-	present   map[string]int // exchanges, by client
+	moored    queue[*socket] // streams whose exchange is over
+	afloat    int            // how many they are
+	present   map[string]int // exchanges and moored, by client
 	working   int            // exchanges that count against MaxRequests
 	listens   map[string]int // streams and sessions, by client
 	sessions  map[string]*httpSession
+
+	sockets sockets // is not guarded
 }
 
 // Handler makes an endpoint. A nil opts means the defaults. It is an [http.Handler] for HTTP/1 and HTTP/2. The
@@ -81,6 +85,10 @@ type Endpoint struct {
 // HTTP/2 it should have a WriteByteTimeout: what ends a stream waits as long as its connection takes nothing. It should also have
 // as many MaxConcurrentStreams as a client may have listens, and requests besides: the next one waits and is not refused.
 // OPTIONS * is looked at here only with DisableGeneralOptionsHandler.
+//
+// An idle listen over HTTP/1.1 needs some 5 kB, and 30 kB if its connection cannot be taken over: for that the ResponseWriter
+// itself must be an [http.Hijacker], as that of the http.Server is. One that a handler has put around it and that is none is
+// written to until the listen is over.
 func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if opts == nil {
 		opts = &HTTPOptions{}
@@ -102,11 +110,13 @@ func (s *Server) endpoint(o HTTPOptions) *Endpoint {
 		o.Logger = s.log
 	}
 	size := max(64<<20, 5*o.MaxBody) // a quarter holds the longest body, and a byte to see its end
-	return &Endpoint{
+	e := &Endpoint{
 		s: s, opts: o, log: o.Logger, turned: make(chan struct{}, o.MaxRequests),
 		bodies: newBodyRoom(size), batches: semaphore.NewWeighted(size), size: size,
 		exchanges: map[*exchange]struct{}{}, present: map[string]int{}, listens: map[string]int{}, sessions: map[string]*httpSession{},
 	}
+	e.sockets.e = e
+	return e
 }
 
 func positive[T int | int64 | time.Duration](v, otherwise T) T {
@@ -240,12 +250,38 @@ func (e *Endpoint) leave(x *exchange) {
 		return
 	}
 	delete(e.exchanges, x)
-	if e.present[x.client]--; e.present[x.client] == 0 {
-		delete(e.present, x.client)
+	e.departLocked(x.client)
+}
+
+// departLocked counts one less who is present.
+func (e *Endpoint) departLocked(client string) {
+	if e.present[client]--; e.present[client] == 0 {
+		delete(e.present, client)
 	}
-	if e.closing && len(e.exchanges) == 0 {
+	if e.closing && e.emptyLocked() {
 		close(e.drained)
 	}
+}
+
+func (e *Endpoint) emptyLocked() bool { return len(e.exchanges) == 0 && e.afloat == 0 }
+
+// moor has a socket take the place of an exchange.
+func (e *Endpoint) moor(x *exchange, k *socket) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.exchanges, x)
+	e.moored.push(&k.moored, k)
+	e.afloat++
+}
+
+// unmoor lets go of a socket, and of the listen that it was.
+func (e *Endpoint) unmoor(k *socket) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	k.moored.remove()
+	e.afloat--
+	e.dropListenLocked(k.client)
+	e.departLocked(k.client)
 }
 
 // begin counts an exchange among those that are worked on.
@@ -306,14 +342,14 @@ func (e *Endpoint) carry(x *exchange, stream *listen.Stream) {
 const lastWords = 250 * time.Millisecond
 
 // Shutdown refuses what is new, completes every listen, ends every session and waits for what is in flight. When ctx ends it
-// cancels the rest and returns the error of ctx. It is to be called before the Shutdown of the http.Server, which waits for
-// streams and does not end them.
+// cancels the rest and returns the error of ctx. It is to be called before the Shutdown or Close of the http.Server: that waits
+// for streams and does not end them or, of those whose connections were taken over, knows nothing.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	if !e.closing {
 		e.closing = true
 		e.drained = make(chan struct{})
-		if len(e.exchanges) == 0 {
+		if e.emptyLocked() {
 			close(e.drained)
 		}
 	}
@@ -322,6 +358,9 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		if x.stream != nil {
 			complete = append(complete, x.stream)
 		}
+	}
+	for k := range e.moored.all() {
+		complete = append(complete, k.stream)
 	}
 	for _, s := range e.sessions {
 		if s.carried == nil {
@@ -352,7 +391,11 @@ func (e *Endpoint) abandon() {
 	for x := range e.exchanges {
 		x.interrupt(errLeaving)
 	}
+	moored := slices.Collect(e.moored.all())
 	e.mu.Unlock()
+	for _, k := range moored {
+		k.abort()
+	}
 	late := time.NewTimer(2 * lastWords)
 	defer late.Stop()
 	select {

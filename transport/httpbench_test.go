@@ -50,23 +50,61 @@ func BenchmarkHTTP(b *testing.B) {
 // BenchmarkHTTPIdleListen tells what an open listen costs in memory, the client's connection included.
 func BenchmarkHTTPIdleListen(b *testing.B) {
 	const streams = 1000
-	for b.Loop() {
-		b.StopTimer()
-		w := startWeb(b, nil, nil)
+	w := startWeb(b, nil, nil)
+	inUse := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
-		before := m.HeapAlloc + m.StackInuse
-		b.StartTimer()
+		return m.HeapAlloc + m.StackInuse
+	}
+	open := func() {
 		for range streams {
 			w.rawPost("HTTP/1.1", listenTo("1", onlyA)).response()
 		}
-		b.StopTimer()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		b.ReportMetric(float64(m.HeapAlloc+m.StackInuse-before)/streams, "B/stream")
-		w.hub.Publish(listen.Change{Keys: []string{a}})
+	}
+	leave := func() {
 		w.leave()
+		w.opened = nil
+		until(b, "all streams are over", func() bool { return w.hub.Len() == 0 })
+	}
+	open() // the first find no memory that can be used again
+	leave()
+	for b.Loop() {
+		b.StopTimer()
+		before := inUse()
+		b.StartTimer()
+		open()
+		b.StopTimer()
+		b.ReportMetric(float64(inUse()-before)/streams, "B/stream")
+		leave()
 		b.StartTimer()
 	}
+}
+
+// BenchmarkFanOut is one change that a thousand listens hear of, until the last has heard.
+func BenchmarkFanOut(b *testing.B) {
+	const streams = 1000
+	w := newWeb(b, listen.NewHub(&listen.Options{UpdateInterval: -1}), nil, nil)
+	serveOn(b, w)
+	conns := make([]*rawConn, streams)
+	for i := range conns {
+		conns[i] = w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+		in := conns[i].response().Body
+		first := make([]byte, len("data: "+acknowledged("1", onlyA)+"\n\n"))
+		if _, err := io.ReadFull(in, first); err != nil {
+			b.Fatal(err)
+		}
+	}
+	told := "data: " + updated("1", a) + "\n\n"
+	heard := make([]byte, len(fmt.Sprintf("\r\n%x\r\n%s", len(told), told)))
+	b.ReportAllocs()
+	for b.Loop() {
+		w.hub.Publish(listen.Change{Keys: []string{a}})
+		for _, c := range conns {
+			if _, err := io.ReadFull(c.in, heard); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/streams, "ns/delivery")
 }

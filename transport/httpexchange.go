@@ -23,6 +23,7 @@ type exchange struct {
 	owner  string // the name of the client's token, empty if there is none
 	client string // as whom its streams are counted
 	room   int64  // bytes of Endpoint.bodies that its body holds
+	taken  bool   // its connection is somebody else's now
 
 	// ctx is that of the work. It ends with the connection, by interrupt, and with the exchange.
 	ctx  context.Context
@@ -58,6 +59,9 @@ func (x *exchange) end() {
 	x.dropBody()
 	x.e.leave(x)
 	x.stop(nil)
+	if x.taken {
+		return
+	}
 	if x.w.Header().Get("Connection") == "close" {
 		x.arm() // the connection ends as well, and its last bytes are written under this deadline
 		return

@@ -61,9 +61,25 @@ func startWeb(t testing.TB, opts *Options, h *HTTPOptions) *web {
 	return w
 }
 
+// kept is whether connections stay those of the http.Server.
+var kept bool
+
+// handler is the endpoint, behind one that offers no connection if they are kept.
+func (w *web) handler() http.Handler {
+	if !kept {
+		return w.e
+	}
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.e.ServeHTTP(keeper{out}, r) })
+}
+
+// keeper is a ResponseWriter as those are that many handlers put around one.
+type keeper struct{ http.ResponseWriter }
+
+func (k keeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }
+
 func serveOn(t testing.TB, w *web) {
 	t.Helper()
-	srv := httptest.NewServer(w.e)
+	srv := httptest.NewServer(w.handler())
 	w.url, w.client = srv.URL+"/mcp", srv.Client()
 	w.dial = func() net.Conn {
 		c, err := net.Dial("tcp", srv.Listener.Addr().String())
@@ -99,8 +115,8 @@ func (w *web) untouched() {
 	e := w.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.working != 0 || len(e.exchanges) != 0 || len(e.present) != 0 || len(e.turned) != 0 || len(e.listens) != 0 || len(e.sessions) != 0 {
-		w.t.Errorf("left: %d working, %d exchanges of %v, %d turned away, listens %v, %d sessions", e.working, len(e.exchanges), e.present, len(e.turned), e.listens, len(e.sessions))
+	if e.working != 0 || len(e.exchanges) != 0 || e.afloat != 0 || len(e.present) != 0 || len(e.turned) != 0 || len(e.listens) != 0 || len(e.sessions) != 0 {
+		w.t.Errorf("left: %d working, %d exchanges and %d sockets of %v, %d turned away, listens %v, %d sessions", e.working, len(e.exchanges), e.afloat, e.present, len(e.turned), e.listens, len(e.sessions))
 	}
 	if e.bodies.used != 0 || len(e.bodies.held) != 0 || !e.batches.TryAcquire(e.size) || !w.s.mem.free.TryAcquire(w.s.mem.size) {
 		w.t.Error("memory is not given back")
@@ -125,7 +141,7 @@ func inBubbleSpeaking(t *testing.T, protocols *http.Protocols, opts *Options, h 
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t, listen.NewHub(nil), opts, h)
 		l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-		srv := &http.Server{Handler: w.e, Protocols: protocols}
+		srv := &http.Server{Handler: w.handler(), Protocols: protocols}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)

@@ -18,7 +18,8 @@ import (
 // The Guard of opts decides who may listen, and is not asked about what is passed on. The default lets in who names a
 // loopback address or the one that the connection arrived at: a server with a name needs a Guard with its Hosts. What
 // authenticates clients, limits their rate or answers the preflights of browsers goes around the endpoint, so that it sees
-// listens too; it must leave the ResponseWriter with Flush, or with Unwrap.
+// listens too; it must leave the ResponseWriter with Flush, or with Unwrap. With Hijack as well a listen needs a fraction of the
+// memory, see [Server.Handler], and such a handler sees the request end when it is acknowledged.
 //
 // A request is a listen if its headers say so, or if the body of a POST with JSON does, which is looked at for that until its
 // method has come, or for HTTPOptions.WriteTimeout. So one without Mcp-Method is refused here, with the error that the revision asks for. A request that

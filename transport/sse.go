@@ -22,16 +22,25 @@ func (x *exchange) listen(r *request) {
 		x.refuse(r.id, err, true)
 		return
 	}
-	defer e.dropListen(x.client)
-	wake := make(bell, 1)
-	stream, err := e.s.openListen(x.ctx, r, wake)
+	defer func() {
+		if !x.taken {
+			e.dropListen(x.client)
+		}
+	}()
+	k := e.sockets.newSocket()
+	wake := k.bell
+	stream, err := e.s.openListen(x.ctx, r, k)
 	if err != nil {
 		x.refuse(r.id, err, true)
 		return
 	}
-	defer stream.Cancel()
+	defer func() {
+		if !x.taken {
+			stream.Cancel()
+		}
+	}()
 	e.carry(x, stream)
-	if x.awaitAcknowledged(r, stream, wake) {
+	if x.awaitAcknowledged(r, stream, wake) && !x.takeOver(k, stream) {
 		x.pump(stream, wake, nil)
 	}
 }
@@ -153,6 +162,13 @@ func appendEvents(dst []byte, stream *listen.Stream) (_ []byte, next time.Time, 
 
 // openEvents begins the answer.
 func (x *exchange) openEvents() {
+	x.setEvents()
+	_ = x.rc.SetReadDeadline(time.Time{})
+	x.w.WriteHeader(http.StatusOK)
+}
+
+// setEvents sets the headers of a stream.
+func (x *exchange) setEvents() {
 	h := x.w.Header()
 	h.Set("Content-Type", typeEvents)
 	h.Set("Cache-Control", "no-cache, no-transform")
@@ -161,6 +177,4 @@ func (x *exchange) openEvents() {
 		// The last bytes are written when the handler is done, and need a deadline that no further request shares.
 		h.Set("Connection", "close")
 	}
-	_ = x.rc.SetReadDeadline(time.Time{})
-	x.w.WriteHeader(http.StatusOK)
 }

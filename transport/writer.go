@@ -48,7 +48,7 @@ type writer struct {
 
 	// The rest belongs to run.
 	buf    []byte
-	timers timers
+	timers timers[*carrier]
 }
 
 func newWriter(out io.Writer, f *inflight) *writer {
@@ -285,43 +285,16 @@ type carrier struct {
 	link link[*carrier] // in writer.ready
 	mute bool           // wakes are ignored
 
-	// Owned by writer.run.
-	due   time.Time
-	timer int // index in timers, -1 when not there
+	alarm // in writer.timers, owned by writer.run
 }
 
 // newCarrier makes a carrier that keeps silent until unmute.
 func (w *writer) newCarrier(c *call) *carrier {
-	return &carrier{w: w, call: c, mute: true, timer: -1}
+	return &carrier{w: w, call: c, mute: true, alarm: alarm{timer: -1}}
 }
 
 // Wake implements [listen.Carrier].
 func (s *carrier) Wake(*listen.Stream) { s.w.push(s) }
-
-// timers is a heap of paced streams by the time they are due.
-type timers []*carrier
-
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
-func (t timers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].timer, t[j].timer = i, j
-}
-
-func (t *timers) Push(x any) {
-	s := x.(*carrier)
-	s.timer = len(*t)
-	*t = append(*t, s)
-}
-
-func (t *timers) Pop() any {
-	last := len(*t) - 1
-	s := (*t)[last]
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	s.timer = -1
-	return s
-}
 
 // frames keeps the memory of small answers.
 var frames = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}

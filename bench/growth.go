@@ -36,7 +36,7 @@ func (b *bench) growthStep(ctx context.Context, p peer) error {
 
 // tree measures p on a tree of n files.
 func (b *bench) tree(ctx context.Context, p peer, name string, n, perDir int) error {
-	dir, err := b.grown(n, perDir)
+	dir, err := b.grown(ctx, n, perDir)
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,17 @@ func (b *bench) residentPerFile(ctx context.Context, ch *child, n int, add func(
 }
 
 // grown returns a directory with n files, which is made for the first who asks.
-func (b *bench) grown(n, perDir int) (string, error) {
+func (b *bench) grown(ctx context.Context, n, perDir int) (string, error) {
 	dir := filepath.Join(b.scratch, fmt.Sprintf("tree-%d-%d", n, perDir))
 	if exists(dir) {
 		return dir, nil
 	}
+	part := dir + ".part" // until it is complete
 	for i := range n {
-		path := filepath.Join(dir, treeName(i, perDir))
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		path := filepath.Join(part, treeName(i, perDir))
 		if i%perDir == 0 {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				return "", err
@@ -108,7 +112,7 @@ func (b *bench) grown(n, perDir int) (string, error) {
 			return "", err
 		}
 	}
-	return dir, nil
+	return dir, os.Rename(part, dir)
 }
 
 // treeName names file i of a tree, whose directories lie in others, 40 in each.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -22,20 +23,29 @@ type shelf struct {
 	http *httptest.Server
 	down atomic.Bool
 
-	mu    sync.Mutex // guards notes
+	mu    sync.Mutex // guards what follows
 	notes map[string]string
+	conns []net.Conn // all there were, since an http.Server forgets those that carry listens
 }
 
 func newShelf() *shelf {
 	s := &shelf{hub: listen.NewHub(nil), notes: map[string]string{}}
 	endpoint := transport.NewServer(s, s.hub, nil).Handler(nil)
-	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.down.Load() {
 			http.Error(w, "back in a moment", http.StatusBadGateway)
 			return
 		}
 		endpoint.ServeHTTP(w, r)
 	}))
+	s.http.Config.ConnState = func(conn net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.conns = append(s.conns, conn)
+		}
+	}
+	s.http.Start()
 	return s
 }
 
@@ -55,14 +65,23 @@ func (s *shelf) write(name, text string) {
 // breakDown ends all connections, and lets in nobody while do runs.
 func (s *shelf) breakDown(do func()) {
 	s.down.Store(true)
-	s.http.CloseClientConnections()
+	s.hangUp()
 	do()
 	s.down.Store(false)
 }
 
 func (s *shelf) close() {
-	s.http.CloseClientConnections()
+	s.hangUp()
 	s.http.Close()
+}
+
+func (s *shelf) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+	s.conns = nil
 }
 
 func (s *shelf) List(context.Context, *string) (page mcp.ResourcePage, err error) {

@@ -58,8 +58,18 @@ func (h *handle) ReadAt(p []byte, off int64) (read int, err error) {
 	return read, nil
 }
 
-// Close lets go of the file. It is not used afterwards.
-func (h *handle) Close() error { return unix.Close(h.fd) }
+// Close lets go of the file. The number is another file's soon: whoever goes on to use the handle gets an error.
+func (h *handle) Close() error {
+	fd := h.fd
+	if fd == closed {
+		return os.ErrClosed
+	}
+	h.fd = closed
+	return unix.Close(fd)
+}
+
+// closed is a number that no file has.
+const closed = -1
 
 // sameFile is os.SameFile, of what handles say as well.
 func sameFile(a, b fs.FileInfo) bool {

@@ -139,7 +139,9 @@ func (c *fakeConn) listen() {
 		case message := <-c.in:
 			c.wait()
 			c.f.mu.Lock()
-			c.takeLocked(message)
+			if !c.ended {
+				c.takeLocked(message)
+			}
 			c.f.mu.Unlock()
 		case <-c.done:
 			return
@@ -348,10 +350,10 @@ func (c *fakeConn) Follow(ctx context.Context) error {
 
 func (c *fakeConn) Close(ctx context.Context) error {
 	c.once.Do(func() { close(c.done) })
-	c.workers.Wait()
 	c.f.mu.Lock()
-	defer c.f.mu.Unlock()
-	c.ended = true
+	c.endLocked() // first: nothing starts a worker from here on
+	c.f.mu.Unlock()
+	c.workers.Wait()
 	return nil
 }
 
@@ -419,10 +421,14 @@ func (c *fakeConn) cutLocked(err error) {
 	if !c.ended {
 		c.stalled = false
 		c.emitLocked(wire.Event{End: true, Err: err})
-		c.ended = true
-		clear(c.listens)
-		clear(c.subs)
+		c.endLocked()
 	}
+}
+
+func (c *fakeConn) endLocked() {
+	c.ended = true
+	clear(c.listens)
+	clear(c.subs)
 }
 
 func (f *fake) cut(err error) { f.do(func() { f.last().cutLocked(err) }) }

@@ -334,7 +334,7 @@ func (h *host) check(t *testing.T, f *fake) {
 	defer f.mu.Unlock()
 	defer func() {
 		if t.Failed() {
-			t.Logf("last asked of %+v: %+v, fake %+v", h.c.want, len(f.conns), f.last())
+			t.Logf("wanted is %+v, and there were %d connections", h.c.want, len(f.conns))
 			t.Logf("it was told\n%s", strings.Join(h.story[max(0, len(h.story)-40):], "\n"))
 			t.Logf("the server was asked\n%s", strings.Join(f.log[max(0, len(f.log)-40):], "\n"))
 		}

@@ -18,14 +18,17 @@ import (
 
 // child is a server that runs.
 type child struct {
-	name    string
-	url     string // of the endpoint, over HTTP
-	command *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader // of outPipe
-	outPipe io.ReadCloser
-	err     *lineWatch
-	started time.Time
+	name     string
+	url      string // of the endpoint, over HTTP
+	command  *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader // of outPipe
+	outPipe  io.ReadCloser
+	err      *lineWatch
+	errPipe  io.ReadCloser
+	saying   sync.WaitGroup // who reads errPipe
+	started  time.Time
+	restless bool // it did not come to rest when it was waited for
 }
 
 const (
@@ -36,7 +39,6 @@ const (
 // start runs a command on the given cores.
 func (c cores) start(name string, argv []string, set unix.CPUSet) (*child, error) {
 	ch := &child{name: name, command: exec.Command(argv[0], argv[1:]...), err: &lineWatch{}}
-	ch.command.Stderr = ch.err
 	ch.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var err error
 	if ch.in, err = ch.command.StdinPipe(); err != nil {
@@ -45,11 +47,18 @@ func (c cores) start(name string, argv []string, set unix.CPUSet) (*child, error
 	if ch.outPipe, err = ch.command.StdoutPipe(); err != nil {
 		return nil, err
 	}
+	if ch.errPipe, err = ch.command.StderrPipe(); err != nil {
+		return nil, err
+	}
 	ch.out = bufio.NewReaderSize(ch.outPipe, 256<<10)
 	ch.started = time.Now()
 	if err := c.on(set, ch.command.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
+	ch.saying.Go(func() {
+		_, _ = io.Copy(ch.err, ch.errPipe)
+		ch.err.end()
+	})
 	return ch, nil
 }
 
@@ -75,13 +84,30 @@ func (ch *child) cpu() (time.Duration, error) { return cpuTime(ch.pid()) }
 
 func (ch *child) memory() (memory, error) { return memoryOf(ch.pid()) }
 
+// kill ends the process by force, so that whoever waits for what it says is told that it says no more.
+func (ch *child) kill() {
+	_ = ch.command.Process.Kill()
+	_ = ch.outPipe.Close() // a child of its own may hold the other ends
+	_ = ch.errPipe.Close()
+}
+
+// within kills the process when ctx ends or a time is over, unless it is stopped before.
+func (ch *child) within(ctx context.Context, d time.Duration) (stop func()) {
+	ended := context.AfterFunc(ctx, ch.kill)
+	late := time.AfterFunc(d, ch.kill)
+	return func() {
+		ended()
+		late.Stop()
+	}
+}
+
 // end ends the process, at the latest by force.
 func (ch *child) end() {
 	_ = ch.in.Close()
 	_ = ch.command.Process.Signal(syscall.SIGTERM)
-	force := time.AfterFunc(endWithin, func() { _ = ch.command.Process.Kill() })
-	defer force.Stop()
+	defer ch.within(context.Background(), endWithin)()
 	_, _ = io.Copy(io.Discard, ch.out)
+	ch.saying.Wait()
 	_ = ch.command.Wait() // a server may well end by the signal
 }
 
@@ -89,7 +115,8 @@ func (ch *child) end() {
 type lineWatch struct {
 	mu    sync.Mutex    // guards all below
 	said  []byte        // its last keepSaid bytes at least
-	again chan struct{} // closed when more is said; nil if nobody waits
+	again chan struct{} // closed when more is said, or no more; nil if nobody waits
+	over  bool          // no more is said
 }
 
 const keepSaid = 64 << 10 // bytes
@@ -101,12 +128,26 @@ func (w *lineWatch) Write(p []byte) (int, error) {
 	if len(w.said) > 2*keepSaid {
 		w.said = append(w.said[:0], w.said[len(w.said)-keepSaid:]...)
 	}
+	w.wakeLocked()
+	return len(p), nil
+}
+
+// end notes that no more is said.
+func (w *lineWatch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	w.wakeLocked()
+}
+
+func (w *lineWatch) wakeLocked() {
 	if w.again != nil {
 		close(w.again)
 		w.again = nil
 	}
-	return len(p), nil
 }
+
+var errEnded = errors.New("the server has ended")
 
 // await returns the first complete line that contains part.
 func (w *lineWatch) await(ctx context.Context, part string, within time.Duration) (string, error) {
@@ -123,14 +164,24 @@ func (w *lineWatch) await(ctx context.Context, part string, within time.Duration
 		if w.again == nil {
 			w.again = make(chan struct{})
 		}
-		again, said := w.again, string(w.said)
+		again, over, said := w.again, w.over, w.said
 		w.mu.Unlock()
+		if over {
+			return "", fmt.Errorf("%w: it said %.300q", errEnded, said)
+		}
 		select {
 		case <-again:
 		case <-ctx.Done():
-			return "", errors.Join(ctx.Err(), fmt.Errorf("it said %q", said))
+			return "", fmt.Errorf("%w: it said %.300q", ctx.Err(), w.text())
 		}
 	}
+}
+
+// text returns what a process has said.
+func (w *lineWatch) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.said)
 }
 
 // exists reports whether there is a file or directory at path.

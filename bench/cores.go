@@ -15,7 +15,7 @@ type cores struct {
 	apart             bool // server and load share no core
 }
 
-// apart gives the first core to the server, and all others to the load generator, where there are others.
+// divideCores gives the first core to the server, and all others to the load generator, where there are others.
 func divideCores() (cores, error) {
 	var c cores
 	if err := unix.SchedGetaffinity(0, &c.all); err != nil {
@@ -73,5 +73,5 @@ func (c cores) String() string {
 	if !c.apart {
 		return "one core, shared by server and load generator"
 	}
-	return fmt.Sprintf("server on 1 core of %d, load generator on the other %d", c.all.Count(), c.load.Count())
+	return fmt.Sprintf("of %d cores, 1 is the server's over HTTP, and the load generator has the others", c.all.Count())
 }

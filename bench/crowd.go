@@ -75,7 +75,8 @@ func openCrowd(ctx context.Context, p peer, endpoint *url.URL, n int, uris func(
 				if i >= n || ctx.Err() != nil {
 					return
 				}
-				s, body, err := openStream(ctx, endpoint, p.listen(uris(i)).post(endpoint, i+1), nextAddress())
+				asked := uris(i)
+				s, body, err := openStream(ctx, endpoint, p.listen(asked).post(endpoint, i+1), len(asked)+1, nextAddress())
 				if err != nil {
 					failed[worker] = fmt.Errorf("listen %d: %w", i+1, err)
 					return
@@ -107,13 +108,13 @@ func (p peer) listen(uris []string) message {
 	return listenTo(uris...)
 }
 
-// openStream opens a listen and reads its acknowledgement.
-func openStream(ctx context.Context, endpoint *url.URL, request []byte, from net.Addr) (*stream, *bufio.Reader, error) {
+// openStream opens a listen and reads its acknowledgement, of so many URIs.
+func openStream(ctx context.Context, endpoint *url.URL, request []byte, uris int, from net.Addr) (*stream, *bufio.Reader, error) {
 	conn, err := dial(ctx, endpoint, from, 1<<10)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := acknowledge(conn, request)
+	body, err := acknowledge(conn, request, uris)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
@@ -121,8 +122,8 @@ func openStream(ctx context.Context, endpoint *url.URL, request []byte, from net
 	return &stream{conn: conn}, body, nil
 }
 
-// acknowledge asks for a listen, and returns what follows its acknowledgement.
-func acknowledge(conn *connection, request []byte) (*bufio.Reader, error) {
+// acknowledge asks for a listen, and returns what follows its acknowledgement of so many URIs.
+func acknowledge(conn *connection, request []byte, uris int) (*bufio.Reader, error) {
 	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		return nil, err
 	}
@@ -141,12 +142,18 @@ func acknowledge(conn *connection, request []byte) (*bufio.Reader, error) {
 			return nil, err
 		}
 		if bytes.Contains(line, acknowledged) {
+			if n := bytes.Count(line, []byte(`"`+uriBase)); n != uris {
+				return nil, fmt.Errorf("of %d URIs %d are acknowledged: %.300q", uris, n, line)
+			}
 			return body, conn.SetDeadline(time.Time{})
 		}
 	}
 }
 
-// wholeLine reads a line, of which it keeps the beginning if that is all the buffer holds.
+// keptOfLine is how much of a line wholeLine keeps at least, in bytes: that is more than any acknowledgement here.
+const keptOfLine = 1 << 20
+
+// wholeLine reads a line, of which it keeps the beginning.
 func wholeLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -155,7 +162,7 @@ func wholeLine(in *bufio.Reader) ([]byte, error) {
 	kept := slices.Clone(line)
 	for err == bufio.ErrBufferFull {
 		line, err = in.ReadSlice('\n')
-		if len(kept) < 16<<10 {
+		if len(kept) < keptOfLine {
 			kept = append(kept, line...)
 		}
 	}

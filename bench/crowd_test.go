@@ -19,7 +19,7 @@ func TestStreamsAreCountedOnceForEachChange(t *testing.T) {
 	joined := make(chan chan string, n) // for each stream what it is to say; "" ends it
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, `data: {"method":"notifications/subscriptions/acknowledged"}`+"\n\n")
+		_, _ = io.WriteString(w, `data: {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourceSubscriptions":["test://watched.md"]}}}`+"\n\n")
 		_ = http.NewResponseController(w).Flush()
 		changed := make(chan string)
 		joined <- changed
@@ -40,7 +40,7 @@ func TestStreamsAreCountedOnceForEachChange(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, watchedFile), []byte("version 0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c, err := openCrowd(t.Context(), peer{}, endpoint, n, noMore)
+	c, err := openCrowd(t.Context(), peer{}, endpoint, n, watchedAlone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 //	bench/run            everything, in a quarter of an hour or more
 //	bench/run -quick     everything in small, in two or three minutes
 //	bench/run -only read1k,listens -rounds 5
+//	bench/run -only growth -servers none
 //	bench/run -ours main=/tmp/a,mine=/tmp/b -servers none -only requests
 //
 // Each server is a child process. Where there are two cores or more it has the first to itself and the load generator,
@@ -11,5 +12,9 @@
 // clock for the process; times on the wall come second. Rounds are interleaved over the servers, so that what else the
 // machine does meets all of them, and the figures are medians over the rounds. Only ratios travel to another machine.
 //
-// It runs on Linux. Every wait has an end, and every child is ended before the command is.
+// A server whose answer is not what the directory holds is not measured, neither in the first answer nor later, and the tables
+// say so. Growth with files, listens, URIs and changes is measured of mcp-fsserve alone, with a size in each column.
+//
+// It runs on Linux. Every wait has an end, every child is ended before the command is, also after a signal, and what was made
+// is removed. The status is 1 if a measure failed.
 package main

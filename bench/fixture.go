@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 )
 
 // Files that the directory has, besides many small ones to list and listen to.
@@ -23,13 +24,10 @@ const uriBase = "test://"
 
 // makeFixture fills dir with what every server serves. The largest file has huge bytes.
 func makeFixture(dir string, huge int) error {
-	binary := make([]byte, 1<<20)
-	random := rand.NewChaCha8([32]byte{1})
-	_, _ = random.Read(binary) // never fails
 	files := map[string][]byte{
-		smallFile:   prose(1 << 10),
-		largeText:   prose(1 << 20),
-		largeBinary: binary,
+		smallFile:   smallContent,
+		largeText:   largeContent,
+		largeBinary: binaryContent,
 		hugeText:    prose(huge),
 		watchedFile: []byte("version 0\n"),
 	}
@@ -47,11 +45,25 @@ func makeFixture(dir string, huge int) error {
 // noteName names one of the small files.
 func noteName(i int) string { return fmt.Sprintf("note-%04d.md", i) }
 
+// What the files hold that are read again and again, and compared.
+var (
+	smallContent  = prose(1 << 10)
+	largeContent  = prose(1 << 20)
+	binaryContent = noise(1 << 20)
+)
+
+// noise is n bytes that are no text.
+func noise(n int) []byte {
+	content := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(content) // never fails
+	return content
+}
+
 // prose is text of n bytes with lines, quotes and letters beyond ASCII, as documents have them.
 func prose(n int) []byte {
 	const line = "The reader's \"own\" copy of a page, line after line; naïve café prices are in €.\n"
 	text := bytes.Repeat([]byte(line), n/len(line)+1)[:n]
-	for i := n - 4; i < n; i++ { // no letter is cut in two
+	for i := n - 1; i >= 0 && text[i] >= utf8.RuneSelf; i-- { // no letter is cut in two
 		text[i] = '.'
 	}
 	return text

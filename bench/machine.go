@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -34,7 +33,7 @@ func (b *bench) report(ctx context.Context, peers []peer, start time.Time) machi
 		m.Node = strings.TrimSpace(string(out))
 	}
 	for _, p := range peers {
-		m.Servers = append(m.Servers, strings.TrimSpace(p.name+" "+p.version))
+		m.Servers = append(m.Servers, p.named())
 	}
 	return m
 }
@@ -52,8 +51,13 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-func (m machine) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s, %s; %s, Node.js %s. Medians of %d rounds, which took %s; %s.\nServers: %s.\n",
-		m.Date, m.CPU, m.Kernel, m.Go, m.Node, m.Rounds, m.Took, m.Cores, strings.Join(m.Servers, "; "))
-	fmt.Fprintln(w, "In brackets: how many times the first server's.")
+// text is the head of the tables.
+func (m machine) text() string {
+	node := ""
+	if m.Node != "" {
+		node = ", Node.js " + m.Node
+	}
+	return fmt.Sprintf("%s, %s, %s; %s%s. Medians of %s, which took %s; %s.\nServers: %s.\n",
+		m.Date, m.CPU, m.Kernel, m.Go, node, counted(m.Rounds, "round"), m.Took, m.Cores, strings.Join(m.Servers, "; ")) +
+		"In brackets: how many times the first column's. Less is better, but where it says that more is.\n"
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,32 +14,30 @@ import (
 	"time"
 )
 
-// scale is how much is measured.
-type scale struct {
-	rounds      int
-	connections int           // that ask at once
-	while       time.Duration // for which one request is repeated
-	listens     []int         // how many are open
-	idle        time.Duration // for which open listens are watched that say nothing, in the first round
-	idleAt      int           // how many those are
-	deliveries  int           // changes that all listens are told of
-	trees       []int         // files in the directories that are grown
-	flat        int           // files in the one directory that has no subdirectory
-	reads       int           // on a pipe
-	starts      int           // for the time that one takes
-	saves       int           // of one file in a tree
-	storm       int           // changes of each file that a stalled reader does not take
-	huge        int           // bytes in the largest file
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
 }
 
-var (
-	whole = scale{rounds: 3, connections: 8, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second, idleAt: 4000,
-		deliveries: 5, trees: []int{1_000, 10_000, 100_000, 1_000_000}, flat: 200_000, reads: 20_000,
-		starts: 5, saves: 20, storm: 20, huge: 64 << 20}
-	quick = scale{rounds: 1, connections: 8, while: 300 * time.Millisecond, listens: []int{1000}, idle: 2 * time.Second, idleAt: 1000,
-		deliveries: 3, trees: []int{1_000, 10_000}, flat: 10_000, reads: 5_000,
-		starts: 3, saves: 5, storm: 20, huge: 64 << 20}
-)
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = o.run(ctx, stdout, stderr)
+	if ctx.Err() != nil {
+		return errors.New("interrupted, with nothing to show")
+	}
+	return err
+}
 
 // bench is one run.
 type bench struct {
@@ -53,100 +51,30 @@ type bench struct {
 	descriptors int    // that this process, and a server, may have
 	scratch     string // where trees are grown
 
-	round    int              // from 0
-	alone    bool             // one program of ours is measured, not several
-	resident map[string]int64 // bytes that the product has on the smallest tree, by its name
+	round int  // from 0
+	alone bool // one program of ours is measured, not several
 }
 
-// wants reports whether a measure is to be taken, by any of its names.
-func (b *bench) wants(names ...string) bool {
-	return len(b.only) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(b.only, name) })
-}
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		stop()
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	var (
-		small   = flags.Bool("quick", false, "measure little of everything, in two or three minutes")
-		only    = flags.String("only", "", "measure these `NAMES` alone, separated by commas: "+strings.Join(measureNames(), ", "))
-		rounds  = flags.Int("rounds", 0, "take medians of `N` rounds (default 3, with -quick 1)")
-		conns   = flags.Int("connections", 0, "ask on `N` connections at once (default 8)")
-		while   = flags.Duration("while", 0, "repeat each request for `TIME` in each round (default 1s, with -quick 300ms)")
-		listens = flags.Int("listens", 0, "open `N` listens at once, instead of 1,000, 4,000 and 16,000")
-		files   = flags.Int("files", 0, "grow a tree of `N` files, instead of 1,000 to 1,000,000")
-		program = flags.String("ours", "", "measure the built program at `PATH`, or several as NAME=PATH,NAME=PATH, instead of this tree's")
-		servers = flags.String("servers", "all", "measure these other `NAMES` too: go-sdk, mcp-go, typescript, files, copied, all or none")
-		output  = flags.String("o", "", "write the tables to `FILE` too")
-		asJSON  = flags.Bool("json", false, "print every value of every round as JSON, instead of tables")
-	)
-	if err := flags.Parse(args); err != nil {
-		if err == flag.ErrHelp {
-			return nil
-		}
-		return err
-	}
-	b := &bench{scale: whole, log: stderr, resident: map[string]int64{}}
-	if *small {
-		b.scale = quick
-	}
-	if *only != "" {
-		b.only = strings.Split(*only, ",")
-		for _, name := range b.only {
-			if !slices.Contains(measureNames(), name) {
-				return fmt.Errorf("-only: no measure is called %q: there are %s", name, strings.Join(measureNames(), ", "))
-			}
-		}
-	}
-	set(&b.scale.rounds, *rounds)
-	set(&b.scale.connections, *conns)
-	set(&b.scale.while, *while)
-	if *listens > 0 {
-		b.scale.listens, b.scale.idleAt = []int{*listens}, *listens
-	}
-	if *files > 0 {
-		b.scale.trees = []int{*files}
-	}
-	return b.run(ctx, wanted{ours: *program, servers: *servers}, stdout, *output, *asJSON)
-}
-
-// set sets what the command line says.
-func set[T int | time.Duration](to *T, value T) {
-	if value > 0 {
-		*to = value
-	}
-}
-
-func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output string, asJSON bool) error {
+// run measures what the options want, prints it, and removes all that it has made.
+func (o options) run(ctx context.Context, stdout, log io.Writer) error {
 	start := time.Now()
-	bin, removeBin, err := temporary()
+	work, remove, err := temporary()
 	if err != nil {
-		return err
-	}
-	defer removeBin()
-	peers, leftOut, err := preparePeers(ctx, bin, w)
-	if err != nil {
-		return err
-	}
-	var remove func()
-	if b.dir, remove, err = temporary(); err != nil {
 		return err
 	}
 	defer remove()
-	var removeScratch func()
-	if b.scratch, removeScratch, err = temporary(); err != nil {
+	b := &bench{scale: o.scale, only: o.only, log: log}
+	var bin string
+	for name, dir := range map[string]*string{"bin": &bin, "served": &b.dir, "trees": &b.scratch} {
+		*dir = work + "/" + name
+		if err := os.Mkdir(*dir, 0o755); err != nil {
+			return err
+		}
+	}
+	peers, leftOut, err := preparePeers(ctx, bin, o.wanted)
+	if err != nil {
 		return err
 	}
-	defer removeScratch()
 	if err := makeFixture(b.dir, b.scale.huge); err != nil {
 		return err
 	}
@@ -159,7 +87,7 @@ func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output stri
 	if b.descriptors, err = moreDescriptors(); err != nil {
 		return err
 	}
-	b.alone = !strings.Contains(w.ours, ",")
+	b.alone = !strings.Contains(o.wanted.ours, ",")
 	b.sheet = newSheet(peers)
 	for _, why := range leftOut {
 		b.sheet.note("%s", why)
@@ -168,37 +96,20 @@ func (b *bench) run(ctx context.Context, w wanted, stdout io.Writer, output stri
 		return err
 	}
 	report := b.report(ctx, peers, start)
-	if asJSON {
-		return b.writeJSON(stdout, report)
-	}
-	var text strings.Builder
-	report.write(&text)
-	b.sheet.write(&text)
-	if output != "" {
-		if err := os.WriteFile(output, []byte(text.String()), 0o644); err != nil {
+	text := report.text() + b.sheet.text()
+	if o.asJSON {
+		if text, err = b.sheet.json(report); err != nil {
 			return err
 		}
 	}
-	_, err = io.WriteString(stdout, text.String())
-	return err
+	_, err = io.WriteString(stdout, text)
+	if o.output != "" {
+		err = errors.Join(err, os.WriteFile(o.output, []byte(text), 0o644))
+	}
+	return errors.Join(err, b.sheet.err())
 }
 
-func (b *bench) writeJSON(w io.Writer, m machine) error {
-	type value struct {
-		row
-		Server string    `json:"server"`
-		Median float64   `json:"median"`
-		Rounds []float64 `json:"rounds"`
-	}
-	var values []value
-	for _, r := range b.sheet.rows {
-		for _, server := range b.sheet.servers {
-			if rounds := b.sheet.values[r][server]; rounds != nil {
-				values = append(values, value{r, server, median(rounds), rounds})
-			}
-		}
-	}
-	out := json.NewEncoder(w)
-	out.SetIndent("", "\t")
-	return out.Encode(map[string]any{"machine": m, "values": values, "notes": b.sheet.notes})
+// wants reports whether a measure is to be taken, by any of its names.
+func (b *bench) wants(names ...string) bool {
+	return len(b.only) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(b.only, name) })
 }

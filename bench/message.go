@@ -36,10 +36,13 @@ func listenTo(uris ...string) message {
 		"notifications": map[string]any{"resourceSubscriptions": uris}}}
 }
 
-// listenToList asks for the same, and for changes of the list.
+// listenToList asks for changes of the list, and for the same.
 func listenToList(uris ...string) message {
-	return message{method: "subscriptions/listen", params: map[string]any{
-		"notifications": map[string]any{"resourcesListChanged": true, "resourceSubscriptions": uris}}}
+	asked := map[string]any{"resourcesListChanged": true}
+	if len(uris) > 0 {
+		asked["resourceSubscriptions"] = uris
+	}
+	return message{method: "subscriptions/listen", params: map[string]any{"notifications": asked}}
 }
 
 // encode returns the message as JSON.
@@ -86,7 +89,8 @@ type answer struct {
 		Resources []struct {
 			URI string `json:"uri"`
 		} `json:"resources"`
-		NextCursor string `json:"nextCursor"`
+		NextCursor        string   `json:"nextCursor"`
+		SupportedVersions []string `json:"supportedVersions"`
 	} `json:"result"`
 	Error *struct {
 		Code    int    `json:"code"`

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,81 +36,73 @@ var oursFlags = []string{"--uri-base", uriBase, "--page-size", "1000", "--max-si
 
 var oursHTTPFlags = []string{"--http", "127.0.0.1:0", "--max-listens-per-client", "65536"}
 
-func ours(name, binary string) peer {
-	p := peer{name: name, ours: true, stdio: append([]string{binary}, oursFlags...)}
-	p.http = append(append([]string{}, p.stdio...), oursHTTPFlags...)
-	p.version = "of this tree"
-	if out, err := exec.Command(binary, "--version").Output(); err == nil {
-		p.version = strings.TrimSpace(string(out))
+// ours is a built program, which must be this one.
+func ours(ctx context.Context, name, binary string) (peer, error) {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return peer{}, err
 	}
-	return p
+	p := peer{name: name, ours: true, stdio: append([]string{binary}, oursFlags...)}
+	p.http = append(slices.Clone(p.stdio), oursHTTPFlags...)
+	out, err := exec.CommandContext(ctx, binary, "--version").Output()
+	if err != nil {
+		return peer{}, fmt.Errorf("-ours: %s does not say its version: %w", binary, err)
+	}
+	version, known := strings.CutPrefix(strings.TrimSpace(string(out)), "mcp-fsserve ")
+	if !known {
+		return peer{}, fmt.Errorf("-ours: %s says that it is %.100q", binary, out)
+	}
+	p.version = version
+	return p, nil
 }
+
+// named is a server with its version, where it has one of its own.
+func (p peer) named() string { return strings.TrimSpace(p.name + " " + p.version) }
 
 // wanted is the choice of servers on the command line.
 type wanted struct {
 	ours    string // NAME=PATH,... of built programs, or "" to build this tree's
 	servers string // names of others, separated by commas; "all" or "none"
+	source  string // the directory of this command's source, in which those of the servers are
 }
 
-var errUnknownServer = errors.New("no such server")
+// otherNames are what the servers of others are called on the command line.
+var otherNames = []string{"go-sdk", "mcp-go", "typescript", "files", "copied"}
 
-// preparePeers builds what is wanted into the directory bin, and says what is left out and why.
-func preparePeers(ctx context.Context, bin string, w wanted) (peers []peer, leftOut []string, err error) {
-	if w.ours == "" {
-		w.ours = "mcp-fsserve=" + filepath.Join(bin, "mcp-fsserve")
-		if err := build(ctx, "..", bin, "./cmd/mcp-fsserve"); err != nil {
-			return nil, nil, err
-		}
-	}
-	for _, one := range strings.Split(w.ours, ",") {
-		name, path, named := strings.Cut(one, "=")
-		if !named {
-			name, path = "mcp-fsserve", one
-		}
-		if !exists(path) {
-			return nil, nil, fmt.Errorf("-ours: there is no program %s", path)
-		}
-		peers = append(peers, ours(name, path))
-	}
-
-	others := map[string]func() (peer, error){
-		"go-sdk": func() (peer, error) {
-			return goPeer(ctx, bin, "go-sdk", "gosdk", "github.com/modelcontextprotocol/go-sdk")
-		},
-		"mcp-go": func() (peer, error) {
-			p, err := goPeer(ctx, bin, "mcp-go", "mcpgo", "github.com/mark3labs/mcp-go")
-			p.lists = true
-			return p, err
-		},
-		"typescript": typescriptPeer,
-		"files": func() (peer, error) {
-			p, err := goPeer(ctx, bin, fileServer, "fileserver", "")
-			p.files, p.stdio = true, nil
-			return p, err
-		},
-		"copied": func() (peer, error) {
-			p, err := goPeer(ctx, bin, fileServerRW, "fileserver", "")
-			p.files, p.stdio, p.http = true, nil, append(p.http, "-copied")
-			return p, err
-		},
-	}
-	order := []string{"go-sdk", "mcp-go", "typescript", "files", "copied"}
-	names := order
+// others returns the names of the servers that are wanted besides ours.
+func (w wanted) others() ([]string, error) {
 	switch w.servers {
 	case "all":
+		return otherNames, nil
 	case "none":
-		names = nil
-	default:
-		names = strings.Split(w.servers, ",")
+		return nil, nil
 	}
-	for _, name := range names {
-		prepare, known := others[name]
-		if !known {
-			return nil, nil, fmt.Errorf("-servers: %w %q: there are %s, all and none", errUnknownServer, name, strings.Join(order, ", "))
+	var names []string
+	for _, name := range strings.Split(w.servers, ",") {
+		if !slices.Contains(otherNames, name) {
+			return nil, fmt.Errorf("-servers: no such server %q: there are %s, all and none", name, strings.Join(otherNames, ", "))
 		}
-		p, err := prepare()
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// preparePeers builds what is wanted into the directory bin, and says what of all is left out and why. What is asked for by its
+// name is not left out.
+func preparePeers(ctx context.Context, bin string, w wanted) (peers []peer, leftOut []string, err error) {
+	others, err := w.others()
+	if err != nil {
+		return nil, nil, err
+	}
+	if peers, err = w.builds(ctx, bin); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range others {
+		p, err := w.prepare(ctx, bin, name)
 		switch {
-		case errors.Is(err, errLeftOut):
+		case errors.Is(err, errLeftOut) && w.servers == "all":
 			leftOut = append(leftOut, brief(err))
 		case err != nil:
 			return nil, nil, err
@@ -117,7 +110,62 @@ func preparePeers(ctx context.Context, bin string, w wanted) (peers []peer, left
 			peers = append(peers, p)
 		}
 	}
+	names := map[string]bool{}
+	for _, p := range peers {
+		if names[p.name] {
+			return nil, nil, fmt.Errorf("-ours: there are two servers %s", p.name)
+		}
+		names[p.name] = true
+	}
 	return peers, leftOut, nil
+}
+
+// builds are the programs of ours that are wanted.
+func (w wanted) builds(ctx context.Context, bin string) (peers []peer, err error) {
+	if w.ours == "" {
+		w.ours = filepath.Join(bin, "mcp-fsserve")
+		if err := build(ctx, filepath.Join(w.source, ".."), bin, "./cmd/mcp-fsserve"); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range strings.Split(w.ours, ",") {
+		name, path, named := strings.Cut(one, "=")
+		if !named {
+			name, path = "mcp-fsserve", one
+		}
+		if info, err := os.Stat(path); name == "" || err != nil || !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("-ours: there is no program %s", one)
+		}
+		p, err := ours(ctx, name, path)
+		if err != nil {
+			return nil, err
+		}
+		peers = append(peers, p)
+	}
+	return peers, nil
+}
+
+// prepare builds a server of others.
+func (w wanted) prepare(ctx context.Context, bin, name string) (peer, error) {
+	switch name {
+	case "go-sdk":
+		return w.goPeer(ctx, bin, name, "gosdk", "github.com/modelcontextprotocol/go-sdk")
+	case "mcp-go":
+		p, err := w.goPeer(ctx, bin, name, "mcpgo", "github.com/mark3labs/mcp-go")
+		p.lists = true
+		return p, err
+	case "typescript":
+		return typescriptPeer(filepath.Join(w.source, "servers/typescript"))
+	case "files":
+		p, err := w.goPeer(ctx, bin, fileServer, "fileserver", "")
+		p.files, p.stdio = true, nil
+		return p, err
+	case "copied":
+		p, err := w.goPeer(ctx, bin, fileServerRW, "fileserver", "")
+		p.files, p.stdio, p.http = true, nil, append(p.http, "-copied")
+		return p, err
+	}
+	panic("a server has a name, but nobody prepares it: " + name)
 }
 
 // errLeftOut is for a server that cannot be had on this machine.
@@ -133,14 +181,16 @@ func build(ctx context.Context, dir, bin, pkg string) error {
 }
 
 // goPeer is one of servers/, with the library of a module.
-func goPeer(ctx context.Context, bin, name, program, module string) (peer, error) {
-	if err := build(ctx, ".", bin, "./servers/"+program); err != nil {
+func (w wanted) goPeer(ctx context.Context, bin, name, program, module string) (peer, error) {
+	if err := build(ctx, w.source, bin, "./servers/"+program); err != nil {
 		return peer{}, err
 	}
 	path := filepath.Join(bin, program)
 	p := peer{name: name, stdio: []string{path}, http: []string{path, "-http", "127.0.0.1:0"}}
 	if module != "" {
-		out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", module).Output()
+		list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", module)
+		list.Dir = w.source
+		out, err := list.Output()
 		if err != nil {
 			return peer{}, fmt.Errorf("version of %s: %w", module, err)
 		}
@@ -149,9 +199,8 @@ func goPeer(ctx context.Context, bin, name, program, module string) (peer, error
 	return p, nil
 }
 
-// typescriptPeer is that of servers/typescript, if run has installed its modules.
-func typescriptPeer() (peer, error) {
-	const dir = "servers/typescript"
+// typescriptPeer is that of dir, if run has installed its modules.
+func typescriptPeer(dir string) (peer, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return peer{}, fmt.Errorf("typescript %w: there is no node", errLeftOut)

@@ -9,21 +9,23 @@ import (
 
 // step is a measure of one server, which is started for it and ended after it.
 type step struct {
-	names  []string // by which -only knows it, besides those that it looks at itself
+	name   string
+	also   []string // by which -only knows it besides: its group, or parts that it looks at itself
 	serves func(peer) bool
 	do     func(*bench, context.Context, peer) error
+	within time.Duration // what it may take in one round
 }
 
-// stepWithin bounds what one step of one round takes.
-const stepWithin = 5 * time.Minute
-
 var steps = []step{
-	{[]string{"requests", "discover", "read1k", "read1m", "binary1m", "list1000", "memory64m"}, always, (*bench).requestStep},
-	{[]string{"listens"}, speaks, (*bench).listenStep},
-	{[]string{"beside"}, speaks, (*bench).besideStep},
-	{[]string{"stalled"}, speaks, (*bench).stalledStep},
-	{[]string{"stdio"}, speaks, (*bench).stdioStep},
-	{[]string{"growth"}, onlyOurs, (*bench).growthStep},
+	{"requests", []string{"discover", "read1k", "read1m", "binary1m", "list1000", "memory64m"}, always, (*bench).requestStep, 5 * time.Minute},
+	{"listens", nil, speaks, (*bench).listenStep, 10 * time.Minute},
+	{"beside", nil, speaks, (*bench).besideStep, 5 * time.Minute},
+	{"stalled", nil, speaks, (*bench).stalledStep, 5 * time.Minute},
+	{"stdio", nil, speaks, (*bench).stdioStep, 5 * time.Minute},
+	{"growth-files", []string{"growth"}, onlyOurs, (*bench).growFiles, 15 * time.Minute},
+	{"growth-listens", []string{"growth"}, onlyOurs, (*bench).growListens, 5 * time.Minute},
+	{"growth-uris", []string{"growth"}, onlyOurs, (*bench).growURIs, 5 * time.Minute},
+	{"growth-changes", []string{"growth"}, onlyOurs, (*bench).growChanges, 5 * time.Minute},
 }
 
 func always(peer) bool { return true }
@@ -31,38 +33,46 @@ func always(peer) bool { return true }
 // speaks reports whether p has the protocol.
 func speaks(p peer) bool { return !p.files }
 
+// onlyOurs reports whether p is the product.
+func onlyOurs(p peer) bool { return p.ours }
+
+func (s step) names() []string { return append([]string{s.name}, s.also...) }
+
 // measureNames are what -only takes.
 func measureNames() (names []string) {
 	for _, s := range steps {
-		names = append(names, s.names...)
+		for _, name := range s.names() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }
 
-// measure takes every step of every server in every round.
+// measure takes every step of every server in every round. Servers take turns in who is first.
 func (b *bench) measure(ctx context.Context, peers []peer) error {
 	start := time.Now()
 	for _, s := range steps {
-		if !b.wants(s.names...) {
+		if !b.wants(s.names()...) {
 			continue
 		}
+		served := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return !s.serves(p) })
 		for b.round = range b.scale.rounds {
-			for _, p := range peers {
-				if !s.serves(p) {
-					continue
-				}
+			for _, p := range served {
 				fmt.Fprintf(b.log, "bench: after %d s: %s, round %d of %d: %s\n",
-					int(time.Since(start).Seconds()), s.names[0], b.round+1, b.scale.rounds, p.name)
-				within, cancel := context.WithTimeout(ctx, stepWithin)
+					int(time.Since(start).Seconds()), s.name, b.round+1, b.scale.rounds, p.name)
+				within, cancel := context.WithTimeout(ctx, s.within)
 				err := s.do(b, within, p)
 				cancel()
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
 				if err != nil {
-					b.sheet.note("%s of %s: %s", s.names[0], p.name, brief(err))
+					b.sheet.fail(s.name+" of "+p.name, err)
 				}
 			}
+			slices.Reverse(served)
 		}
 	}
 	return nil
@@ -75,8 +85,6 @@ func (b *bench) requestStep(ctx context.Context, p peer) error {
 		return err
 	}
 	defer ch.end()
-	if err := b.measureRequests(ctx, p, ch); err != nil {
-		return err
-	}
+	b.measureRequests(ctx, p, ch)
 	return b.measureMemory(ctx, p, ch)
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"sync"
@@ -13,54 +15,44 @@ import (
 
 // demand is a request that is repeated over HTTP.
 type demand struct {
-	name   string // on the command line
-	row    string
-	ask    message
-	file   string // what a file server is asked for instead; "" if nothing is like it
-	answer func(*answer) bool
+	name    string // on the command line
+	row     string
+	ask     message
+	expect  expected
+	file    string // what a file server is asked for instead; "" if nothing is like it
+	content []byte // of that file
 }
 
 var demands = []demand{
-	{"discover", "server/discover", discover(), "", func(*answer) bool { return true }},
-	{"read1k", "read 1 KiB", read(smallFile), smallFile, isText(1 << 10)},
-	{"read1m", "read 1 MiB of text", read(largeText), largeText, isText(1 << 20)},
-	{"binary1m", "read 1 MiB of bytes", read(largeBinary), largeBinary, func(a *answer) bool {
-		return len(a.Result.Contents) == 1 && len(a.Result.Contents[0].Blob) == 1<<20
-	}},
-	{"list1000", "list, page of 1,000, warm", list(""), "", func(a *answer) bool { return len(a.Result.Resources) == 1000 }},
-}
-
-func isText(n int) func(*answer) bool {
-	return func(a *answer) bool { return len(a.Result.Contents) == 1 && len(a.Result.Contents[0].Text) == n }
+	{"discover", "server/discover", discover(), speaksRevision, "", nil},
+	{"read1k", "read 1 KiB", read(smallFile), isText(smallContent), smallFile, smallContent},
+	{"read1m", "read 1 MiB of text", read(largeText), isText(largeContent), largeText, largeContent},
+	{"binary1m", "read 1 MiB of bytes", read(largeBinary), isBlob(binaryContent), largeBinary, binaryContent},
+	{"list1000", "list, page of 1,000, warm", list(""), isFirstPage, "", nil},
 }
 
 const requestsTable = "Requests over HTTP/1.1"
 
-// request encodes what p is asked, or nil if p has nothing like it.
+// request encodes what p is asked.
 func (d demand) request(p peer, endpoint *url.URL) []byte {
-	switch {
-	case !p.files:
-		return d.ask.post(endpoint, 1)
-	case d.file != "":
+	if p.files {
 		return get(endpoint, d.file)
 	}
-	return nil
+	return d.ask.post(endpoint, 1)
 }
 
-// check asks once, and looks at the answer.
-func (d demand) check(ctx context.Context, p peer, endpoint *url.URL, request []byte) error {
-	said, err := once(ctx, endpoint, request)
-	if err != nil || p.files {
-		return err
+// check asks once and looks at the answer, of which it returns how long the body is. Others to the same request are as long.
+func (d demand) check(ctx context.Context, p peer, endpoint *url.URL, request []byte) (length int64, err error) {
+	said, length, err := once(ctx, endpoint, request)
+	switch {
+	case err != nil:
+		return 0, err
+	case p.files && !bytes.Equal(said, d.content):
+		return 0, fmt.Errorf("the answer is not the file: %.300q", said)
+	case p.files:
+		return length, nil
 	}
-	a, err := parseAnswer(said)
-	if err != nil {
-		return err
-	}
-	if !d.answer(a) {
-		return fmt.Errorf("the answer is not what the directory holds: %.300q", said)
-	}
-	return nil
+	return length, d.expect.of(said)
 }
 
 // load is what a server did for a while.
@@ -71,16 +63,20 @@ type load struct {
 	took     []time.Duration // each request, sorted
 }
 
-// quantile returns what the fraction q of the requests took at most.
+// cpuOfEach is what one request took, in µs.
+func (l load) cpuOfEach() float64 { return micro(l.cpu) / float64(l.requests) }
+
+// quantile returns what the fraction q of the requests took at most: of a few requests p99 is the slowest.
 func (l load) quantile(q float64) time.Duration {
-	return l.took[int(q*float64(len(l.took)-1))]
+	return l.took[max(0, int(math.Ceil(q*float64(len(l.took))))-1)]
 }
 
 // slowest is how long the slowest requests are waited for.
 const slowest = 10 * time.Second
 
-// pressure asks a server the same on several connections for a while, after a shorter while for its caches.
-func pressure(ctx context.Context, ch *child, request []byte, connections int, while time.Duration) (load, error) {
+// pressure asks a server the same on several connections for a while, after a shorter while for its caches. An answer whose body
+// is not as long as it should be is an error.
+func pressure(ctx context.Context, ch *child, request []byte, length int64, connections int, while time.Duration) (load, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*while+30*time.Second)
 	defer cancel()
 	endpoint, err := url.Parse(ch.url)
@@ -98,11 +94,14 @@ func pressure(ctx context.Context, ch *child, request []byte, connections int, w
 	)
 	for range connections {
 		asking.Go(func() {
-			took, err := repeat(ctx, endpoint, request, &measured, &over, &counted)
+			took, err := repeat(ctx, endpoint, request, length, &measured, &over, &counted)
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, took...)
-			failed = errors.Join(failed, err)
+			if err != nil {
+				failed = errors.Join(failed, err)
+				cancel() // nobody waits for the others
+			}
 		})
 	}
 	sleep(ctx, while/4)
@@ -132,7 +131,7 @@ func pressure(ctx context.Context, ch *child, request []byte, connections int, w
 }
 
 // repeat asks on one connection until over, and returns what each request took that counted.
-func repeat(ctx context.Context, endpoint *url.URL, request []byte, measured, over *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
+func repeat(ctx context.Context, endpoint *url.URL, request []byte, length int64, measured, over *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
 	c, err := dial(ctx, endpoint, nil, 64<<10)
 	if err != nil {
 		return nil, err
@@ -149,8 +148,8 @@ func repeat(ctx context.Context, endpoint *url.URL, request []byte, measured, ov
 		if err != nil {
 			return nil, err
 		}
-		if _, err := r.skip(); err != nil {
-			return nil, err
+		if n, err := r.skip(); err != nil || n != length {
+			return nil, errors.Join(err, fmt.Errorf("an answer has %d bytes, not the %d of one that was looked at", n, length))
 		}
 		if measured.Load() {
 			counted.Add(1)
@@ -167,35 +166,39 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// measureRequests has p, which runs, answer each of the demands for a while.
-func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) error {
+// press looks at one answer of p, which runs, and has it give the same for a while.
+func (b *bench) press(ctx context.Context, p peer, ch *child, d demand) (load, error) {
 	endpoint, err := url.Parse(ch.url)
 	if err != nil {
-		return err
+		return load{}, err
 	}
+	request := d.request(p, endpoint)
+	length, err := d.check(ctx, p, endpoint, request)
+	if err != nil {
+		return load{}, err
+	}
+	return pressure(ctx, ch, request, length, b.scale.connections, b.scale.while)
+}
+
+// measureRequests has p, which runs, answer each of the demands for a while.
+func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) {
 	for _, d := range demands {
-		request := d.request(p, endpoint)
-		if request == nil || !b.wants(d.name, "requests") {
+		if p.files && d.file == "" || !b.wants(d.name, "requests") {
 			continue
 		}
-		if err := d.check(ctx, p, endpoint, request); err != nil {
-			b.sheet.note("%s of %s: %s", d.row, p.name, brief(err))
-			continue
-		}
-		l, err := pressure(ctx, ch, request, b.scale.connections, b.scale.while)
+		l, err := b.press(ctx, p, ch, d)
 		if err != nil {
-			b.sheet.note("%s of %s: %s", d.row, p.name, brief(err))
+			b.sheet.fail(d.row+" of "+p.name, err)
 			continue
 		}
 		add := func(what, unit string, value float64) {
 			b.sheet.add(row{requestsTable, d.row + ": " + what, unit}, p.name, value)
 		}
-		add("CPU", "µs", micro(l.cpu)/float64(l.requests))
+		add("CPU", "µs", l.cpuOfEach())
 		add("p50", "µs", micro(l.quantile(0.5)))
 		add("p99", "µs", micro(l.quantile(0.99)))
-		add("throughput", "1/s", float64(l.requests)/l.wall.Seconds())
+		add("throughput", perSecond, float64(l.requests)/l.wall.Seconds())
 	}
-	return nil
 }
 
 // measureMemory reads the largest file, twice at once, and tells how much memory that took at its peak.
@@ -222,7 +225,7 @@ func (b *bench) measureMemory(ctx context.Context, p peer, ch *child) error {
 	}
 	reading.Wait()
 	if err := errors.Join(failures...); err != nil {
-		b.sheet.note("two reads of %d MiB of %s: %s", b.scale.huge>>20, p.name, brief(err))
+		b.sheet.fail(fmt.Sprintf("two reads of %d MiB of %s", b.scale.huge>>20, p.name), err)
 		return nil
 	}
 	after, err := ch.memory()

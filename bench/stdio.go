@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const stdioTable = "Standard input and output"
@@ -39,79 +34,23 @@ func (b *bench) stdioStep(ctx context.Context, p peer) error {
 		return err
 	}
 	defer ch.end()
-	guard := time.AfterFunc(time.Minute, func() { _ = ch.command.Process.Kill() })
-	defer guard.Stop()
+	defer ch.within(ctx, time.Minute)()
 	if err := b.roundTrips(ctx, ch, add); err != nil {
 		return err
 	}
 	return b.pipeline(ctx, ch, add)
 }
 
-// startStdio starts p on a directory, and returns how long that took to its first answer.
-func (b *bench) startStdio(ctx context.Context, p peer, dir string) (*child, time.Duration, error) {
-	ch, err := b.cores.start(p.name, append(slices.Clone(p.stdio), dir), b.cores.all)
-	if err != nil {
-		return nil, 0, err
-	}
-	said, err := ch.ask(ctx, discover(), 1)
-	took := time.Since(ch.started)
-	if err == nil {
-		_, err = parseAnswer(said)
-	}
-	if err != nil {
-		ch.end()
-		return nil, 0, err
-	}
-	return ch, took, nil
-}
-
-// askWithin is how long one answer on a pipe may take.
-const askWithin = 30 * time.Second
-
-// ask sends a request and returns the line that answers it, of a listen the acknowledgement.
-func (ch *child) ask(ctx context.Context, m message, id int) ([]byte, error) {
-	return ch.exchange(ctx, append(m.encode(id), '\n'))
-}
-
-func (ch *child) exchange(ctx context.Context, line []byte) ([]byte, error) {
-	stop := context.AfterFunc(ctx, func() { _ = ch.command.Process.Kill() })
-	defer stop()
-	late := time.AfterFunc(askWithin, func() { _ = ch.command.Process.Kill() })
-	defer late.Stop()
-	if _, err := ch.in.Write(line); err != nil {
-		return nil, err
-	}
-	for {
-		said, err := ch.line()
-		if err != nil {
-			return nil, fmt.Errorf("no answer on standard output: %w; it said %.300q", err, ch.err.text())
-		}
-		if bytes.Contains(said, []byte(`"id"`)) || bytes.Contains(said, acknowledged) { // not another notification
-			return said, nil
-		}
-	}
-}
-
-// line returns one line of what the server says, which is valid until the next.
-func (ch *child) line() ([]byte, error) {
-	line, err := ch.out.ReadSlice('\n')
-	if !errors.Is(err, io.EOF) && err != nil {
-		kept := slices.Clone(line)
-		rest, failed := ch.out.ReadBytes('\n')
-		return append(kept, rest...), failed
-	}
-	return line, err
-}
-
 // roundTrips asks for a file of 1 KiB again and again, each time after the answer.
-func (b *bench) roundTrips(ctx context.Context, ch *child, add func(string, string, float64)) error {
+func (b *bench) roundTrips(ctx context.Context, ch *child, add adder) error {
 	request := append(read(smallFile).encode(2), '\n')
 	said, err := ch.exchange(ctx, request)
 	if err != nil {
 		return err
 	}
-	if a, err := parseAnswer(said); err != nil || !isText(1<<10)(a) {
-		return errors.Join(err, fmt.Errorf("the answer is not the file: %.300q", said))
+	length := len(said)
+	if err := isText(smallContent).of(said); err != nil {
+		return err
 	}
 	// A read that blocks in the kernel wakes as soon as there is an answer; one that the runtime waits for, later.
 	if err := ch.block(true); err != nil {
@@ -123,10 +62,14 @@ func (b *bench) roundTrips(ctx context.Context, ch *child, add func(string, stri
 		if _, err := ch.in.Write(request); err != nil {
 			return err
 		}
-		if _, err := ch.line(); err != nil {
+		said, err := ch.line()
+		if err != nil {
 			return err
 		}
 		times = append(times, time.Since(start))
+		if len(said) != length {
+			return fmt.Errorf("an answer is not the file: %.300q", said)
+		}
 	}
 	if err := ch.block(false); err != nil {
 		return err
@@ -138,27 +81,22 @@ func (b *bench) roundTrips(ctx context.Context, ch *child, add func(string, stri
 	return nil
 }
 
-// block sets whether reads from the server, and writes to it, block in the kernel.
-func (ch *child) block(blocking bool) error {
-	for _, end := range []any{ch.in, ch.outPipe} {
-		raw, err := end.(syscall.Conn).SyscallConn()
-		if err != nil {
-			return err
-		}
-		var failed error
-		err = raw.Control(func(fd uintptr) { failed = unix.SetNonblock(int(fd), !blocking) })
-		if err := errors.Join(err, failed); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// longID is the first of a million ids that are as long as each other, so that answers are, too.
+const longID = 1_000_000
 
 // inFlight is how many reads are asked for before the first is answered.
 const inFlight = 64
 
 // pipeline asks for reads without waiting for each.
-func (b *bench) pipeline(ctx context.Context, ch *child, add func(string, string, float64)) error {
+func (b *bench) pipeline(ctx context.Context, ch *child, add adder) error {
+	said, err := ch.ask(ctx, read(smallFile), longID)
+	if err != nil {
+		return err
+	}
+	length := len(said)
+	if err := isText(smallContent).of(said); err != nil {
+		return err
+	}
 	tickets := make(chan struct{}, inFlight) // one for each request that is not answered
 	written := make(chan error, 1)
 	before, err := ch.cpu()
@@ -176,7 +114,7 @@ func (b *bench) pipeline(ctx context.Context, ch *child, add func(string, string
 				written <- ctx.Err()
 				return
 			}
-			if _, err := ch.in.Write(append(read(smallFile).encode(100+i), '\n')); err != nil {
+			if _, err := ch.in.Write(append(read(smallFile).encode(longID+i), '\n')); err != nil {
 				written <- err
 				return
 			}
@@ -184,8 +122,13 @@ func (b *bench) pipeline(ctx context.Context, ch *child, add func(string, string
 		written <- nil
 	}()
 	for range b.scale.reads {
-		if _, err := ch.line(); err != nil {
+		said, err := ch.line()
+		if err == nil && len(said) != length {
+			err = fmt.Errorf("an answer is not the file: %.300q", said)
+		}
+		if err != nil {
 			cancel()
+			ch.kill() // who writes may wait for it
 			return errors.Join(err, <-written)
 		}
 		<-tickets
@@ -196,14 +139,7 @@ func (b *bench) pipeline(ctx context.Context, ch *child, add func(string, string
 		return err
 	}
 	n := float64(b.scale.reads)
-	add(fmt.Sprintf("reads of 1 KiB, %d in flight", inFlight), "1/s", n/took.Seconds())
+	add(fmt.Sprintf("reads of 1 KiB, %d in flight", inFlight), perSecond, n/took.Seconds())
 	add(fmt.Sprintf("reads of 1 KiB, %d in flight: CPU of each", inFlight), "µs", micro(after-before)/n)
 	return nil
-}
-
-// text returns what a process has said.
-func (w *lineWatch) text() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return string(w.said)
 }

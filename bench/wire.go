@@ -18,16 +18,25 @@ import (
 // connection is one of HTTP/1.1 that stays. It does as little as it can, so that the server is what is measured.
 type connection struct {
 	net.Conn
-	in *bufio.Reader
+	in   *bufio.Reader
+	stay func() bool // stops waiting for the end of the context, which closes it
 }
 
+// Close closes the connection.
+func (c *connection) Close() error {
+	c.stay()
+	return c.Conn.Close()
+}
+
+// dial connects until ctx ends.
 func dial(ctx context.Context, endpoint *url.URL, from net.Addr, buffer int) (*connection, error) {
 	d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: from, KeepAlive: -1}
 	conn, err := d.DialContext(ctx, "tcp", endpoint.Host)
 	if err != nil {
 		return nil, err
 	}
-	return &connection{Conn: conn, in: bufio.NewReaderSize(conn, buffer)}, nil
+	return &connection{Conn: conn, in: bufio.NewReaderSize(conn, buffer),
+		stay: context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
 }
 
 // response is the head of an answer, and its body, which must be read to its end before the next.
@@ -94,24 +103,28 @@ func (b *chunked) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// all returns the body, of a stream of events the data of its last event.
-func (r response) all() ([]byte, error) {
+// all returns the body, of a stream of events the data of its last event, and how long the body is.
+func (r response) all() (said []byte, length int64, err error) {
 	body, err := io.ReadAll(r.body)
+	length = int64(len(body))
 	if err != nil {
-		return nil, err
+		return nil, length, err
 	}
 	if r.status != 200 {
-		return nil, fmt.Errorf("the server answers with the status %d: %.300q", r.status, body)
+		return nil, length, fmt.Errorf("the server answers with the status %d: %.300q", r.status, body)
 	}
 	if !r.events {
-		return body, nil
+		return body, length, nil
 	}
-	at := bytes.LastIndex(body, []byte("data:"))
-	if at < 0 {
-		return nil, errors.New("the server ends its stream without an answer")
+	for line := range bytes.Lines(body) {
+		if data, found := bytes.CutPrefix(line, []byte("data:")); found {
+			said = bytes.TrimSpace(data)
+		}
 	}
-	data, _, _ := bytes.Cut(body[at+len("data:"):], []byte("\n"))
-	return bytes.TrimSpace(data), nil
+	if said == nil {
+		return nil, length, errors.New("the server ends its stream without an answer")
+	}
+	return said, length, nil
 }
 
 // skip reads the body to its end and returns its length.
@@ -123,19 +136,19 @@ func (r response) skip() (int64, error) {
 	return n, err
 }
 
-// once asks one request on a connection of its own.
-func once(ctx context.Context, endpoint *url.URL, request []byte) ([]byte, error) {
+// once asks one request on a connection of its own, and returns the answer and how long its body is.
+func once(ctx context.Context, endpoint *url.URL, request []byte) (said []byte, length int64, err error) {
 	c, err := dial(ctx, endpoint, nil, 64<<10)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer c.Close()
 	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r, err := c.ask(request)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return r.all()
 }

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"testing"
+	"unicode/utf8"
+)
+
+// Text is text at whatever length, and bytes are none.
+func TestTheFixtureIsTextAndBytes(t *testing.T) {
+	for n := range 400 {
+		if text := prose(n); len(text) != n || !utf8.Valid(text) {
+			t.Errorf("%d bytes of text are %d: %q", n, len(text), text)
+		}
+	}
+	if utf8.Valid(binaryContent) {
+		t.Error("the bytes are text")
+	}
+}
+
+// Trees are refused that a file system has no room for.
+func TestRoomForATree(t *testing.T) {
+	if err := room(t.TempDir(), 1000); err != nil {
+		t.Errorf("a thousand files: %v", err)
+	}
+	if err := room(t.TempDir(), 1<<50); err == nil {
+		t.Error("there is room for 2^50 files")
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// asServer has the binary of the tests be a server on standard input and output, which answers as its value says.
+const asServer = "BENCH_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(asServer); how != "" {
+		answerLines(how)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// answerLines answers every request: right in the first so many answers, later "wrong".
+func answerLines(how string) {
+	var right int
+	if _, err := fmt.Sscanf(how, "right %d times", &right); err != nil {
+		panic(err)
+	}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for n := 0; in.Scan(); n++ {
+		_, id, _ := strings.Cut(in.Text(), `"id":`)
+		id, _, _ = strings.Cut(id, ",")
+		if n < right {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"contents":[{"uri":"test://small.txt","text":%q}]}}`+"\n", id, smallContent)
+			continue
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no more"}}`+"\n", id)
+	}
+}

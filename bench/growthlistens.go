@@ -16,49 +16,62 @@ func (b *bench) growListens(ctx context.Context, p peer) error {
 	return nil
 }
 
+// manyURIs is what listens with so many URIs each took.
+type manyURIs struct {
+	uris             int
+	opening, closing cost // of all listens
+}
+
 // growURIs measures listens that ask for more and more URIs.
 func (b *bench) growURIs(ctx context.Context, p peer) error {
+	var few *manyURIs // those with the fewest
 	for _, uris := range b.scale.uris {
 		of := counted(uris, "URI")
-		if err := b.urisOf(ctx, p, uris, b.growing(p, urisTable, of)); err != nil {
+		add := b.growing(p, urisTable, of)
+		n := min(b.scale.urisAt, b.descriptors-spareDescriptors)
+		m, err := b.urisOf(ctx, p, uris, n, add)
+		switch {
+		case err != nil:
 			b.sheet.fail(fmt.Sprintf("listens with %s of %s", of, p.name), err)
+		case few == nil:
+			few = m
+		default:
+			more := float64((m.uris - few.uris) * n)
+			add("each URI more: CPU to open", "µs", micro(m.opening.cpu-few.opening.cpu)/more)
+			add("each URI more: memory", "B", float64(m.opening.memory-few.opening.memory)/more)
+			add("each URI more: CPU to close", "µs", micro(m.closing.cpu-few.closing.cpu)/more)
 		}
 	}
 	return nil
 }
 
-// urisOf measures listens with so many URIs each, one of which changes, and a request beside them.
-func (b *bench) urisOf(ctx context.Context, p peer, uris int, add adder) error {
-	n := min(b.scale.urisAt, b.descriptors-spareDescriptors)
+// urisOf measures n listens with so many URIs each, one of which changes, and a request beside them.
+func (b *bench) urisOf(ctx context.Context, p peer, uris, n int, add adder) (*manyURIs, error) {
 	ch, endpoint, err := b.serveHTTP(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer ch.end()
 	c, opening, err := b.gather(ctx, p, ch, endpoint, n, notes(uris-1))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.close()
 	of := counted(n, "listen") + ": "
-	listens, each := float64(n), float64(n*uris)
-	add(of+"CPU to open one", "µs", micro(opening.cpu)/listens)
-	add(of+"CPU to open one, of each URI", "µs", micro(opening.cpu)/each)
-	add(of+"memory of one", "kB", float64(opening.memory)/1e3/listens)
-	add(of+"memory of one, of each URI", "B", float64(opening.memory)/each)
+	add(of+"CPU to open one", "µs", micro(opening.cpu)/float64(n))
+	add(of+"memory of one", "kB", float64(opening.memory)/1e3/float64(n))
 	if err := b.deliver(ctx, ch, c, func(what, unit string, value float64) { add(of+what, unit, value) }); err != nil {
-		return err
+		return nil, err
 	}
 	reads, err := b.smallReads(ctx, p, ch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	add("read 1 KiB beside them: CPU", "µs", reads.cpuOfEach())
 	closing, err := b.leave(ctx, ch, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	add(of+"CPU to close one", "µs", micro(closing.cpu)/listens)
-	add(of+"CPU to close one, of each URI", "µs", micro(closing.cpu)/each)
-	return nil
+	add(of+"CPU to close one", "µs", micro(closing.cpu)/float64(n))
+	return &manyURIs{uris, opening, closing}, nil
 }

@@ -59,5 +59,5 @@ func (m machine) text() string {
 	}
 	return fmt.Sprintf("%s, %s, %s; %s%s. Medians of %s, which took %s; %s.\nServers: %s.\n",
 		m.Date, m.CPU, m.Kernel, m.Go, node, counted(m.Rounds, "round"), m.Took, m.Cores, strings.Join(m.Servers, "; ")) +
-		"In brackets: how many times the first column's. Less is better, but where it says that more is.\n"
+		"In brackets: how many times the first figure of the row. Less is better, but where it says that more is.\n"
 }

@@ -109,7 +109,7 @@ func median(values []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// text writes the tables in Markdown: medians and, behind those of other columns, how many times the first column's they are.
+// text writes the tables in Markdown: medians and, behind all but the first of a row, how many times that they are.
 func (s *sheet) text() string {
 	w := new(strings.Builder)
 	for _, table := range s.tables() {
@@ -123,10 +123,11 @@ func (s *sheet) text() string {
 			if r.moreIsBetter() {
 				fmt.Fprint(w, " (more is better)")
 			}
-			for i, column := range columns {
+			first := columns[slices.IndexFunc(columns, func(column string) bool { return s.values[r][column] != nil })]
+			for _, column := range columns {
 				fmt.Fprintf(w, " | %s", s.cell(r, column))
-				if i > 0 {
-					fmt.Fprint(w, s.ratio(r, column, columns[0]))
+				if column != first {
+					fmt.Fprint(w, s.ratio(r, column, first))
 				}
 			}
 			fmt.Fprintln(w, " |")
@@ -163,18 +164,18 @@ func (s *sheet) cell(r row, column string) string {
 	return ""
 }
 
-// ratio says how many times the figure of the first column that of another is, in brackets; nothing where one of them is
+// ratio says how many times the first figure of a row that of another column is, in brackets; nothing where one of them is
 // missing, or too small to divide by.
 func (s *sheet) ratio(r row, column, first string) string {
 	values, base := s.values[r][column], s.values[r][first]
-	if values == nil || base == nil || median(values) < smallest || median(base) < smallest {
+	if values == nil || base == nil || median(values) < tiniest || median(base) < tiniest {
 		return ""
 	}
 	return " (" + times(median(values)/median(base)) + ")"
 }
 
-// smallest is the least figure that plain does not write as zero.
-const smallest = 0.005
+// tiniest is the least figure that plain does not write as zero.
+const tiniest = 0.005
 
 // times writes a positive ratio with two digits that count, or more before the point.
 func times(v float64) string {
@@ -192,7 +193,7 @@ func times(v float64) string {
 // plain writes a number with three digits that count, and no more than two behind the point.
 func plain(v float64) string {
 	switch size := math.Abs(v); {
-	case size < smallest:
+	case size < tiniest:
 		return "0"
 	case size < 9.995:
 		return fmt.Sprintf("%.2f", v)

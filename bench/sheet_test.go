@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The tables have medians, and how many times the first column's they are.
+// The tables have medians, and how many times the first of a row they are.
 func TestTables(t *testing.T) {
 	s := newSheet([]peer{{name: "ours"}, {name: "other"}, {name: "silent"}})
 	r := row{"Requests", "read", "µs"}
@@ -19,6 +19,7 @@ func TestTables(t *testing.T) {
 	s.add(row{"Requests", "list", "µs"}, "ours", 2)
 	s.add(row{"Requests", "list", "µs"}, "other", 480)
 	s.add(row{"Requests", "throughput", perSecond}, "other", 3)
+	s.add(row{"Requests", "throughput", perSecond}, "third", 6)
 	s.add(row{"Growth", "memory", "B"}, "1,000 files", 7)
 	s.add(row{"Growth", "memory", "B"}, "2,000 files", 14)
 	s.note("something of %s", "silent")
@@ -29,11 +30,11 @@ func TestTables(t *testing.T) {
 	const want = `
 ### Requests
 
-| | ours | other |
-|---|---:|---:|
-| read, µs | 20.0 | 80.0 (4x) |
-| list, µs | 2.00 | 480 (240x) |
-| throughput, 1/s (more is better) |  | 3.00 |
+| | ours | other | third |
+|---|---:|---:|---:|
+| read, µs | 20.0 | 80.0 (4x) |  |
+| list, µs | 2.00 | 480 (240x) |  |
+| throughput, 1/s (more is better) |  | 3.00 | 6.00 (2x) |
 
 ### Growth
 

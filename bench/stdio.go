@@ -38,7 +38,10 @@ func (b *bench) stdioStep(ctx context.Context, p peer) error {
 	if err := b.roundTrips(ctx, ch, add); err != nil {
 		return err
 	}
-	return b.pipeline(ctx, ch, add)
+	if err := b.pipeline(ctx, ch, add); err != nil {
+		return err
+	}
+	return b.hugeRead(ctx, ch, add)
 }
 
 // roundTrips asks for a file of 1 KiB again and again, each time after the answer.
@@ -141,5 +144,29 @@ func (b *bench) pipeline(ctx context.Context, ch *child, add adder) error {
 	n := float64(b.scale.reads)
 	add(fmt.Sprintf("reads of 1 KiB, %d in flight", inFlight), perSecond, n/took.Seconds())
 	add(fmt.Sprintf("reads of 1 KiB, %d in flight: CPU of each", inFlight), "µs", micro(after-before)/n)
+	return nil
+}
+
+// hugeRead asks for the largest file, and tells how much memory that took at its peak.
+func (b *bench) hugeRead(ctx context.Context, ch *child, add adder) error {
+	before, err := b.rest(ctx, ch)
+	if err != nil {
+		return err
+	}
+	if err := forgetPeak(ch.pid()); err != nil {
+		return err
+	}
+	said, err := ch.ask(ctx, read(hugeText), longID)
+	if err != nil {
+		return err
+	}
+	if len(said) < b.scale.huge {
+		return fmt.Errorf("the answer has %d bytes, which is not the file: %.300q", len(said), said)
+	}
+	after, err := ch.memory()
+	if err != nil {
+		return err
+	}
+	add(fmt.Sprintf("a read of %d MiB: memory grows by", b.scale.huge>>20), "MB", float64(after.peak-before.memory.now)/1e6)
 	return nil
 }

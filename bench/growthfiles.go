@@ -249,6 +249,9 @@ func (b *bench) told(ctx context.Context, ch *child, a announced, add adder, cha
 		if err != nil {
 			return err
 		}
+		if more, err := ch.unread(ctx); err != nil || more > 0 {
+			return errors.Join(err, fmt.Errorf("%s is announced %d times", a.what, 1+more))
+		}
 		cpu = append(cpu, micro(telling.cpu))
 	}
 	add(a.what+", announced after", "ms", median(took))

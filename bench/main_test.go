@@ -19,10 +19,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// answerLines answers every request: right in the first so many answers, later "wrong".
+// answerLines answers every request: with the small file so many times, and with errors later; after so many notifications.
 func answerLines(how string) {
-	var right int
-	if _, err := fmt.Sscanf(how, "right %d times", &right); err != nil {
+	var right, before int
+	if _, err := fmt.Sscanf(how, "right %d times, after %d", &right, &before); err != nil {
 		panic(err)
 	}
 	in := bufio.NewScanner(os.Stdin)
@@ -30,6 +30,9 @@ func answerLines(how string) {
 	for n := 0; in.Scan(); n++ {
 		_, id, _ := strings.Cut(in.Text(), `"id":`)
 		id, _, _ = strings.Cut(id, ",")
+		for range before {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://small.txt"}}`)
+		}
 		if n < right {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"contents":[{"uri":"test://small.txt","text":%q}]}}`+"\n", id, smallContent)
 			continue

@@ -22,17 +22,29 @@ func (ch *child) ask(ctx context.Context, m message, id int) ([]byte, error) {
 }
 
 func (ch *child) exchange(ctx context.Context, line []byte) ([]byte, error) {
+	said, _, err := ch.exchangeAfter(ctx, line)
+	return said, err
+}
+
+// unread asks for something small, and returns how many notifications the server has said before its answer that nobody has read.
+func (ch *child) unread(ctx context.Context) (int, error) {
+	_, before, err := ch.exchangeAfter(ctx, append(discover().encode(longID), '\n'))
+	return before, err
+}
+
+// exchangeAfter tells as well how many notifications come before the answer.
+func (ch *child) exchangeAfter(ctx context.Context, line []byte) (said []byte, before int, err error) {
 	defer ch.within(ctx, askWithin)()
 	if _, err := ch.in.Write(line); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	for {
+	for ; ; before++ {
 		said, err := ch.line()
 		if err != nil {
-			return nil, fmt.Errorf("no answer on standard output: %w; it said %.300q", err, ch.err.text())
+			return nil, before, fmt.Errorf("no answer on standard output: %w; it said %.300q", err, ch.err.text())
 		}
 		if bytes.Contains(said, []byte(`"id"`)) || bytes.Contains(said, acknowledged) { // not another notification
-			return said, nil
+			return said, before, nil
 		}
 	}
 }

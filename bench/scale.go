@@ -28,11 +28,8 @@ type scale struct {
 	patience    time.Duration // with a server that does not come to rest
 }
 
-// How long the two take on two cores that have nothing else to do, as the flags say it.
-const (
-	wholeTakes = "a quarter of an hour or more"
-	quickTakes = "two or three minutes"
-)
+// quickTakes is how long quick takes on two cores, as the flags say it.
+const quickTakes = "two or three minutes"
 
 var (
 	whole = scale{rounds: 3, connections: 8, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second,

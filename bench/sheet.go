@@ -12,7 +12,7 @@ import (
 type row struct {
 	Table string `json:"table"`
 	Name  string `json:"name"`
-	Unit  string `json:"unit"`
+	Unit  string `json:"unit"` // "" for a number of things
 }
 
 // moreIsBetter reports whether a larger figure is the better one; of times and memory it is not.
@@ -119,7 +119,10 @@ func (s *sheet) text() string {
 		})
 		fmt.Fprintf(w, "\n### %s\n\n| | %s |\n|---|%s\n", table, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 		for _, r := range rows {
-			fmt.Fprintf(w, "| %s, %s", r.Name, r.Unit)
+			fmt.Fprintf(w, "| %s", r.Name)
+			if r.Unit != "" {
+				fmt.Fprintf(w, ", %s", r.Unit)
+			}
 			if r.moreIsBetter() {
 				fmt.Fprint(w, " (more is better)")
 			}

@@ -83,8 +83,8 @@ func TestAPipeThatAnswersWrongLaterIsNotMeasured(t *testing.T) {
 		says    string
 		measure func(*child, adder) error
 	}{
-		{"right 3 times", func(ch *child, add adder) error { return b.roundTrips(t.Context(), ch, add) }},
-		{"right 150 times", func(ch *child, add adder) error { return b.pipeline(t.Context(), ch, add) }},
+		{"right 3 times, after 0", func(ch *child, add adder) error { return b.roundTrips(t.Context(), ch, add) }},
+		{"right 150 times, after 0", func(ch *child, add adder) error { return b.pipeline(t.Context(), ch, add) }},
 	} {
 		t.Setenv(asServer, how.says)
 		ch, err := b.cores.start("wrong", []string{os.Args[0]}, b.cores.all)
@@ -100,6 +100,43 @@ func TestAPipeThatAnswersWrongLaterIsNotMeasured(t *testing.T) {
 		}
 		stop()
 		ch.end()
+	}
+}
+
+// A change that is announced again is found, and is not taken for the next.
+func TestWhatNobodyHasReadIsCounted(t *testing.T) {
+	b := &bench{scale: tiny}
+	var err error
+	if b.cores, err = divideCores(); err != nil {
+		t.Fatal(err)
+	}
+	b.cores.load = b.cores.all
+	t.Setenv(asServer, "right 9 times, after 2")
+	ch, err := b.cores.start("talkative", []string{os.Args[0]}, b.cores.all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ch.end()
+	for range 2 {
+		if n, err := ch.unread(t.Context()); n != 2 || err != nil {
+			t.Errorf("%d notifications are unread, %v, want 2", n, err)
+		}
+	}
+	said, err := ch.ask(t.Context(), read(smallFile), 1)
+	if err != nil || isText(smallContent).of(said) != nil {
+		t.Errorf("after them the answer is %.100q, %v", said, err)
+	}
+}
+
+func TestTheFileThatANotificationAnnounces(t *testing.T) {
+	name, err := changed([]byte(`{"method":"notifications/resources/updated","params":{"_meta":{"id":1},"uri":"test://part-00/a.md"}}`))
+	if name != "part-00/a.md" || err != nil {
+		t.Errorf("it is %q, %v", name, err)
+	}
+	for _, other := range []string{`{"id":1,"error":{}}`, `{"method":"notifications/resources/updated","params":{}}`, ``} {
+		if name, err := changed([]byte(other)); err == nil {
+			t.Errorf("%q announces %q", other, name)
+		}
 	}
 }
 

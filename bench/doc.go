@@ -1,7 +1,7 @@
 // Command bench measures mcp-fsserve beside other servers of the Model Context Protocol that serve the same directory, and
 // beside a plain file server, which is the limit.
 //
-//	bench/run            everything, in a quarter of an hour or more
+//	bench/run            everything, in about half an hour
 //	bench/run -quick     everything in small, in two or three minutes
 //	bench/run -only read1k,listens -rounds 5
 //	bench/run -only growth -servers none

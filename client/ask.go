@@ -138,6 +138,7 @@ func (s *session) serveList(a *ask, finish func(error)) {
 		a.resources = found
 		if err == nil {
 			s.lendList(found)
+			s.stale = s.stale || a.outdated && s.want.List // the walk that came of the change may have been before this answer
 		}
 		if err == nil && !a.outdated {
 			s.c.cache.keepList(found, until)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -186,10 +188,110 @@ func TestWhatIsOtherwiseEachTimeIsNotToldWithoutEnd(t *testing.T) {
 		}
 		for range 1000 {
 			l.list()
+			if n := len(l.c.lent.lists); n > 2*(10+10)+spareLent+10+10 {
+				t.Fatalf("%d names are remembered", n)
+			}
 		}
-		if n := len(l.c.lent.lists); n > maxLent+10 {
-			t.Errorf("%d names are remembered", n)
+	})
+}
+
+// Nor if the list is so long that two of them are more than are remembered at the least.
+func TestALongListThatIsOtherwiseEachTimeIsNotWalkedForEachCall(t *testing.T) {
+	n := 0
+	withLab(t, Want{List: true}, Options{}, func(f *fake) {
+		f.page = 10_000
+		f.mute = func(_ *fakeConn, r request) bool {
+			if r.Method == "resources/list" {
+				n++
+				f.files = map[string]string{}
+				for i := range 1000 {
+					f.files[fmt.Sprint("test://", n, "/", i)] = "x"
+				}
+			}
+			return false
 		}
+	}, func(l *lab) {
+		l.told()
+		time.Sleep(10 * time.Second)
+		l.requests()
+		const calls = 60
+		for range calls {
+			l.list()
+			time.Sleep(time.Second)
+			if len(l.told()) > 0 {
+				l.list()
+			}
+		}
+		if walks := len(l.requests()) - calls; walks > calls {
+			t.Errorf("%d lists that were asked for, and told of, made for %d more", calls, walks)
+		}
+	})
+}
+
+// A list that is answered after the walk that came of the same change is older than what is known.
+func TestAListThatAWalkHasOvertakenIsLookedAtAgain(t *testing.T) {
+	withLab(t, Want{List: true}, Options{}, someFiles("a"), func(l *lab) {
+		l.told()
+		var answer func()
+		l.do(func() {
+			l.mute = func(c *fakeConn, r request) bool {
+				if r.Method != "resources/list" {
+					return false
+				}
+				l.mute = nil
+				answer = func() {
+					c.answerLocked(r.ID, map[string]any{"resources": []any{map[string]string{"uri": "test://a"}, map[string]string{"uri": "test://moment"}}})
+				}
+				return true
+			}
+		})
+		var listed []string
+		var caller sync.WaitGroup
+		caller.Go(func() { listed = l.list() })
+		synctest.Wait()
+		l.write("test://moment", "m")
+		l.write("test://moment", "")
+		time.Sleep(10 * time.Second)
+		l.expect() // nobody has seen it
+		l.do(answer)
+		caller.Wait()
+		if !slices.Contains(listed, "test://moment") {
+			t.Fatalf("listed %q", listed)
+		}
+		time.Sleep(10 * time.Second)
+		l.expect("removed test://moment")
+	})
+}
+
+// A list that is neither announced nor polled is compared after a loss with what was listed, too.
+func TestAListThatIsNotPolledIsLentAsWell(t *testing.T) {
+	withLab(t, Want{List: true}, Options{Poll: -1}, deaf("a"), func(l *lab) {
+		l.told()
+		l.write("test://moment", "m")
+		l.list()
+		l.write("test://moment", "")
+		l.cut(errors.New("cut"))
+		time.Sleep(10 * time.Second)
+		l.expect("lost 1 499.999999ms", "live 1 0 0", "removed test://moment")
+	})
+}
+
+// What is listed is not followed again right after a loss: whoever reads it then may be answered with what is gone when it is.
+func TestWhatWasReadAfterALossBeforeItIsFollowedAgainIsLent(t *testing.T) {
+	withLab(t, Want{Listed: true, Read: true}, Options{}, someFiles("a"), func(l *lab) {
+		l.told()
+		var answer func()
+		l.do(func() { answer = l.mutesLocked("subscriptions/listen", 1) })
+		l.cut(errors.New("cut"))
+		time.Sleep(time.Second)
+		l.write("test://a", "moment")
+		if got := l.read("test://a"); got != "moment" {
+			t.Fatalf("read %q", got)
+		}
+		l.write("test://a", "a")
+		l.do(answer)
+		time.Sleep(10 * time.Second)
+		l.expect("lost 1 499.999999ms", "live 1 1 0", "updated test://a a")
 	})
 }
 

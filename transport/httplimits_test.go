@@ -94,6 +94,7 @@ func TestHTTPRefusedClientsKeepNoConnection(t *testing.T) {
 	t.Run("HTTP/2", func(t *testing.T) {
 		inBubbleSpeaking(t, onlyHTTP2(), nil, opts, func(t *testing.T, w *web) {
 			s := w.listen("1", onlyA)
+			synctest.Wait() // the client uses a new connection before it knows that others can use it, too
 			for range 3 {
 				w.post(listenTo("2", onlyA)).wantError(t, http.StatusServiceUnavailable, "2", -32603, "later")
 			}

@@ -34,24 +34,30 @@ func (s *session) giveBack(uri string, now *snapshot) (differs bool) {
 const spareLent = 1000
 
 // lendList notes what somebody has listed. It is looked at when the list is walked anyway: they may call whenever something is
-// told, and then a list that is another each time would be walked without end.
+// told, and then a list that is another each time would be walked without end. A walk that memory is the reason for may be
+// impossible, such as after a loss; then what was listed last counts.
 func (s *session) lendList(found []*Resource) {
 	if !s.want.List || !s.c.listKnown {
 		return
+	}
+	lists := s.c.lent.lists
+	enough := 2*(len(found)+len(s.c.view.listed)) + spareLent
+	if len(lists) > 2*enough {
+		clear(lists)
 	}
 	there := make(map[string]bool, len(found))
 	for _, r := range found {
 		there[r.URI] = true
 		if s.c.view.listed[r.URI] == nil || s.c.view.isHidden(r.URI) {
-			s.c.lent.lists[r.URI] = true
+			lists[r.URI] = true
 		}
 	}
 	for uri := range s.c.view.listed {
 		if !there[uri] && !s.c.view.isHidden(uri) {
-			s.c.lent.lists[uri] = false
+			lists[uri] = false
 		}
 	}
-	s.stale = s.stale || len(s.c.lent.lists) > 2*(len(found)+len(s.c.view.listed))+spareLent
+	s.stale = s.stale || len(lists) > enough
 }
 
 // giveBackList tells of what somebody has listed otherwise than it is after a walk. It is told as if it had been so before the

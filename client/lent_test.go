@@ -295,6 +295,140 @@ func TestWhatWasReadAfterALossBeforeItIsFollowedAgainIsLent(t *testing.T) {
 	})
 }
 
+// What is not told yet as added is not listed out of memory, where nobody would note who knows of it.
+func TestAListIsNotAnsweredFromTheCacheWhileThereIsMoreThanWasTold(t *testing.T) {
+	for _, want := range []Want{{Listed: true}, {Listed: true, Read: true}} {
+		withLab(t, want, Options{}, remembering("a"), func(l *lab) {
+			l.told()
+			var answer func()
+			l.do(func() { answer = l.mutesLocked("subscriptions/listen", 1) })
+			l.write("test://b", "b")
+			time.Sleep(time.Second)
+			if got := l.list(); !slices.Contains(got, "test://b") {
+				t.Fatalf("listed %q", got)
+			}
+			time.Sleep(time.Second)
+			l.do(answer)
+			time.Sleep(time.Second)
+			l.write("test://b", "")
+			time.Sleep(time.Minute)
+			l.expect("removed test://b")
+		})
+	}
+}
+
+// A read that is answered after the look that came of the acknowledgement is older than what is known.
+func TestAReadThatALookHasOvertakenIsLookedAtAgain(t *testing.T) {
+	for _, revision := range []string{"", "2025-11-25"} {
+		for _, want := range []Want{{URIs: []string{"test://a"}, Read: true}, {Listed: true, Read: true}} {
+			withLab(t, want, Options{}, func(f *fake) {
+				someFiles("a")(f)
+				f.legacy = revision
+			}, func(l *lab) {
+				l.told()
+				method := "subscriptions/listen"
+				if revision != "" {
+					method = "resources/subscribe"
+				}
+				var acknowledge, answer func()
+				l.do(func() { acknowledge = l.mutesLocked(method, 1) })
+				l.cut(errors.New("cut"))
+				time.Sleep(time.Second)
+				l.write("test://a", "moment")
+				l.do(func() {
+					mute := l.mute
+					l.mute = func(c *fakeConn, r request) bool {
+						if r.Method != "resources/read" || answer != nil {
+							return mute(c, r)
+						}
+						answer = func() {
+							c.answerLocked(r.ID, map[string]any{"contents": []any{map[string]string{"uri": r.Params.URI, "text": "moment"}}})
+						}
+						return true
+					}
+				})
+				var got string
+				var caller sync.WaitGroup
+				caller.Go(func() { got = l.read("test://a") })
+				synctest.Wait()
+				l.write("test://a", "a")
+				l.do(acknowledge)
+				time.Sleep(time.Second)
+				l.do(answer)
+				caller.Wait()
+				time.Sleep(time.Minute)
+				if got != "moment" {
+					t.Fatalf("read %q", got)
+				}
+				if told := l.told(); !slices.Contains(told, "updated test://a a") {
+					t.Errorf("%q, %+v: told %q", revision, want, told)
+				}
+			})
+		}
+	}
+}
+
+// What a name held before it was gone is not answered when it has come back, nor while it is gone.
+func TestWhatHasComeBackIsReadAnew(t *testing.T) {
+	for _, want := range []Want{{Listed: true}, {Listed: true, Read: true}, {List: true}} {
+		withLab(t, want, Options{}, remembering("a", "b"), func(l *lab) {
+			l.told()
+			l.read("test://a")
+			announceTheListAlone := func(change func()) {
+				l.do(func() {
+					change()
+					for id, listen := range l.last().listens {
+						if listen.Resources {
+							l.last().notifyLocked(id, "resources/list_changed", nil)
+						}
+					}
+				})
+				time.Sleep(2 * time.Second)
+			}
+			announceTheListAlone(func() { delete(l.files, "test://a") })
+			if got := l.read("test://a"); got != "" {
+				t.Errorf("%+v: it is gone, and holds %q", want, got)
+			}
+			announceTheListAlone(func() { l.files["test://a"] = "new" })
+			if got := l.read("test://a"); got != "new" {
+				t.Errorf("%+v: it has come back, and holds %q", want, got)
+			}
+		})
+	}
+}
+
+// Where no walk can begin, since no listen is acknowledged, a list that is another each time fills no memory.
+func TestListsFillNoMemoryWhileNoneIsWalked(t *testing.T) {
+	n := 0
+	withLab(t, Want{List: true}, Options{}, func(f *fake) {
+		someFiles("a")(f)
+		f.page = 100
+	}, func(l *lab) {
+		l.told()
+		l.do(func() {
+			l.mute = func(_ *fakeConn, r request) bool {
+				if r.Method == "resources/list" {
+					l.files = map[string]string{}
+					for range 50 {
+						n++
+						l.files[fmt.Sprint("test://", n)] = "x"
+					}
+				}
+				return r.Method == "subscriptions/listen"
+			}
+		})
+		l.cut(errors.New("cut"))
+		time.Sleep(time.Second)
+		for range 200 {
+			l.list()
+			time.Sleep(time.Second)
+		}
+		if n := len(l.c.lent.lists); n == 0 || n > 2*(2*(50+1)+spareLent)+50 {
+			t.Errorf("%d names are remembered", n)
+		}
+	})
+}
+
 // Also if it was read both before it became owed as added and before it became owed as removed.
 func TestWhatHasGoneIsOwedToWhoHasReadItTwice(t *testing.T) {
 	q := newQueue(1)

@@ -93,8 +93,8 @@ func (s *session) try(a *ask, finish func(error)) {
 		}
 		if err == nil {
 			s.lend(a.uri, got)
-			if f := s.followed[a.uri]; a.outdated && f != nil && f.wanted() && s.reads(f) {
-				s.soil(f, suspect) // the read that came of the change may have been before this answer
+			if f := s.followed[a.uri]; a.outdated && f != nil {
+				s.overtaken(f)
 			}
 			a.contents, err = got.contents, got.err
 		}

@@ -35,7 +35,8 @@
 //
 // What [Client.List] was answered with counts as told, and what [Client.Read] was of a resource that is followed: where a later
 // look finds something else, that is told, though it is what was known before. Of a resource that is not in the view, or not told
-// yet as [Added], Read says nothing but what it holds at that moment.
+// yet as [Added], Read says nothing but what it holds at that moment. Before the first [Live], and between [Client.Set] and its
+// Live, that goes for both: list and read once Live is told.
 //
 // A change may be told more often than it happened: two listens cover a resource while one replaces the other.
 //

@@ -23,6 +23,26 @@ func (s *session) lend(uri string, got *snapshot) {
 	s.c.lent.reads[uri] = digest
 }
 
+// overtaken tells who has read f what a look found that was answered before them, if it is otherwise. It is not looked at once
+// more: that would overtake who reads because of it, and so on. A look that is still to come compares by itself.
+func (s *session) overtaken(f *follow) {
+	if !f.wanted() || !s.reads(f) || !f.settled || !s.want.Read && !f.seen || f.reading || f.queued {
+		return
+	}
+	known := f.digest
+	if s.want.Read {
+		of := s.c.view.snapshot(f.uri)
+		if of == nil {
+			return
+		}
+		known = of.digest()
+	}
+	lent, ok := s.c.lent.reads[f.uri]
+	if delete(s.c.lent.reads, f.uri); ok && lent != known {
+		s.c.queue.updated(f.uri, f.explicit)
+	}
+}
+
 // giveBack reports whether somebody has read something else than what is there now, and forgets what they have.
 func (s *session) giveBack(uri string, now *snapshot) (differs bool) {
 	digest, ok := s.c.lent.reads[uri]

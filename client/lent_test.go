@@ -318,7 +318,7 @@ func TestAListIsNotAnsweredFromTheCacheWhileThereIsMoreThanWasTold(t *testing.T)
 }
 
 // A read that is answered after the look that came of the acknowledgement is older than what is known.
-func TestAReadThatALookHasOvertakenIsLookedAtAgain(t *testing.T) {
+func TestWhoReadWhatALookHasOvertakenIsToldOfIt(t *testing.T) {
 	for _, revision := range []string{"", "2025-11-25"} {
 		for _, want := range []Want{{URIs: []string{"test://a"}, Read: true}, {Listed: true, Read: true}} {
 			withLab(t, want, Options{}, func(f *fake) {

@@ -22,11 +22,9 @@ func appendBase64(dst, src []byte) []byte {
 
 // base64Pairs are the two letters that stand for twelve bits, the first one in the lower byte.
 var base64Pairs = func() (t [1 << 12]uint16) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for bits := range t {
-		three := [3]byte{byte(bits >> 4), byte(bits << 4)}
-		var four [4]byte
-		base64.StdEncoding.Encode(four[:], three[:])
-		t[bits] = binary.LittleEndian.Uint16(four[:])
+		t[bits] = uint16(letters[bits>>6]) | uint16(letters[bits&63])<<8
 	}
 	return t
 }()

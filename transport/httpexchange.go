@@ -25,7 +25,7 @@ type exchange struct {
 	taken  bool   // its connection is somebody else's now
 
 	// ctx is that of the work. It ends with the connection and by interrupt.
-	ctx httpWork
+	ctx workContext
 
 	memory share     // of a read
 	rest   remainder // of an answer
@@ -41,7 +41,7 @@ type exchange struct {
 }
 
 func (e *Endpoint) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{e: e, w: w, r: r, rc: http.NewResponseController(w), ctx: httpWork{Context: r.Context()}}
+	x := &exchange{e: e, w: w, r: r, rc: http.NewResponseController(w), ctx: workContext{Context: r.Context()}}
 	if r.ContentLength != 0 {
 		// Also for those who are refused: the rest of a body is read before they are answered.
 		_ = x.rc.SetReadDeadline(time.Now().Add(e.opts.WriteTimeout))

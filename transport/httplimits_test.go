@@ -335,7 +335,7 @@ func TestHTTPKeepsStreamsAlive(t *testing.T) {
 }
 
 // Work has no limit in time, and an answer has its own.
-func TestHTTPWorkMayTakeLong(t *testing.T) {
+func TestWorkMayTakeLong(t *testing.T) {
 	for name, protocols := range map[string]*http.Protocols{"HTTP/1": new(http.Protocols), "HTTP/2": onlyHTTP2()} {
 		t.Run(name, func(t *testing.T) { workTakesLong(t, protocols) })
 	}

@@ -9,18 +9,18 @@ import (
 type workKey struct{}
 
 // The work on a request ends as a context of [context.WithCancelCause] would, whether somebody waited for that before or not.
-func TestHTTPWorkEndsForItsCause(t *testing.T) {
+func TestWorkEndsForItsCause(t *testing.T) {
 	for _, waited := range []bool{false, true} {
 		for name, c := range map[string]struct {
-			end   func(w *httpWork, request context.CancelCauseFunc)
+			end   func(w *workContext, request context.CancelCauseFunc)
 			cause error
 		}{
-			"stopped":                {func(w *httpWork, _ context.CancelCauseFunc) { w.stop(errLeaving) }, errLeaving},
-			"the request is over":    {func(_ *httpWork, over context.CancelCauseFunc) { over(errReplaced) }, errReplaced},
-			"stopped, and then over": {func(w *httpWork, over context.CancelCauseFunc) { w.stop(errLeaving); over(errReplaced) }, errLeaving},
+			"stopped":                {func(w *workContext, _ context.CancelCauseFunc) { w.stop(errLeaving) }, errLeaving},
+			"the request is over":    {func(_ *workContext, over context.CancelCauseFunc) { over(errReplaced) }, errReplaced},
+			"stopped, and then over": {func(w *workContext, over context.CancelCauseFunc) { w.stop(errLeaving); over(errReplaced) }, errLeaving},
 		} {
 			request, over := context.WithCancelCause(context.WithValue(t.Context(), workKey{}, "kept"))
-			w := &httpWork{Context: request}
+			w := &workContext{Context: request}
 			if waited {
 				select {
 				case <-w.Done():
@@ -49,10 +49,10 @@ func TestHTTPWorkEndsForItsCause(t *testing.T) {
 }
 
 // What nobody waits for has nothing made for it, and what was made is let go of.
-func TestHTTPWorkMakesNothingUnasked(t *testing.T) {
-	w := &httpWork{Context: t.Context()}
+func TestWorkMakesNothingUnasked(t *testing.T) {
+	w := &workContext{Context: t.Context()}
 	if n := testing.AllocsPerRun(100, func() {
-		*w = httpWork{Context: w.Context}
+		*w = workContext{Context: w.Context}
 		_, _ = w.Err(), context.Cause(w)
 		w.finish()
 	}); n != 0 {

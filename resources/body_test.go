@@ -186,6 +186,27 @@ func FuzzTextCheck(f *testing.F) {
 	})
 }
 
+// BenchmarkTextCheck goes through blocks of a text.
+func BenchmarkTextCheck(b *testing.B) {
+	for name, line := range map[string]string{
+		"ascii":    "a line of a program, with a few words in it\n",
+		"letters":  "naïve café prices are in €, and a page is copied line after line\n",
+		"japanese": "読者のためのページの写し、一行ずつ。\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			block := []byte(strings.Repeat(line, bodyBlock/len(line)+1))[:bodyBlock]
+			b.SetBytes(bodyBlock)
+			b.ReportAllocs()
+			for b.Loop() {
+				var check textCheck
+				if check.add(block); check.bad {
+					b.Fatal("it is text")
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkReadLarge reads 1 MiB and goes through it once, as whoever comes first, and as those who come after.
 func BenchmarkReadLarge(b *testing.B) {
 	for _, first := range []bool{true, false} {

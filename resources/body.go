@@ -30,6 +30,7 @@ type survey struct {
 	sums     []uint64 // of the blocks
 	size     int64    // bytes
 	measured int64
+	asked    bool // somebody was asked for that
 	text     bool
 	head     []byte // its first bytes
 }
@@ -45,7 +46,7 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 	for range attempts {
 		was, began := newStat(before, r.who), time.Now()
 		err := r.fits(uri, before.Size(), r.maxSize)
-		if known := r.surveys.of(was); err == nil && known != nil {
+		if known := r.surveys.of(was, measure != nil); err == nil && known != nil {
 			b.survey = known
 			b.forget = func() { r.surveys.forget(was, known) }
 			return b, nil
@@ -75,7 +76,7 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 
 // look reads all of the file, or little more than most bytes.
 func (b *body) look(ctx context.Context, most int64, measure func([]byte) int) (*survey, error) {
-	s := &survey{}
+	s := &survey{asked: measure != nil}
 	var text textCheck
 	for s.size <= most {
 		if err := ctx.Err(); err != nil {

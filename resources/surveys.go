@@ -20,6 +20,7 @@ type surveyed struct {
 	size                 int64
 	mtime, ctime         int64
 	mtimeNano, ctimeNano int32
+	measured             bool // it was asked what a text takes where it goes
 }
 
 const (
@@ -31,15 +32,15 @@ const (
 // still for 10 ms at most.
 const rest = 100 * time.Millisecond
 
-func nameSurveyed(s *stat) surveyed {
-	return surveyed{s.dev, s.ino, s.size, s.mtime, s.ctime, s.mtimeNano, s.ctimeNano}
+func nameSurveyed(s *stat, measured bool) surveyed {
+	return surveyed{s.dev, s.ino, s.size, s.mtime, s.ctime, s.mtimeNano, s.ctimeNano, measured}
 }
 
 // of returns the survey of a file in this state, nil if none is known.
-func (k *surveys) of(s *stat) *survey {
+func (k *surveys) of(s *stat, measured bool) *survey {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.known[nameSurveyed(s)]
+	return k.known[nameSurveyed(s, measured)]
 }
 
 // keep keeps the survey of a file, which began at that time, unless the file had changed only just before, or the system does not
@@ -53,7 +54,7 @@ func (k *surveys) keep(s *stat, found *survey, began time.Time) {
 	if k.known == nil || len(k.known) == mostSurveys || k.blocks+len(found.sums) > mostBlocks {
 		k.known, k.blocks = make(map[surveyed]*survey), 0
 	}
-	name := nameSurveyed(s)
+	name := nameSurveyed(s, found.asked)
 	if k.known[name] == nil {
 		k.known[name] = found
 		k.blocks += len(found.sums)
@@ -64,7 +65,7 @@ func (k *surveys) keep(s *stat, found *survey, began time.Time) {
 func (k *surveys) forget(s *stat, found *survey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if name := nameSurveyed(s); k.known[name] == found {
+	if name := nameSurveyed(s, found.asked); k.known[name] == found {
 		delete(k.known, name)
 		k.blocks -= len(found.sums)
 	}

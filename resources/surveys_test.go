@@ -30,20 +30,28 @@ func TestSurveysAreKeptOfWhatRests(t *testing.T) {
 		var k surveys
 		found := &survey{sums: []uint64{1, 2}}
 		k.keep(same, found, c.began)
-		if got := k.of(c.asked); (got == found) != c.known || got != nil && !c.known {
+		if got := k.of(c.asked, false); (got == found) != c.known || got != nil && !c.known {
 			t.Errorf("%s: %v", name, got)
 		}
 		k.forget(same, &survey{}) // one that was kept before
-		if k.of(c.asked) == nil && c.known {
+		if k.of(c.asked, false) == nil && c.known {
 			t.Errorf("%s: another survey is forgotten", name)
 		}
-		if k.forget(same, found); k.of(same) != nil || k.blocks != 0 {
+		if k.forget(same, found); k.of(same, false) != nil || k.blocks != 0 {
 			t.Errorf("%s: it is not forgotten, %d blocks", name, k.blocks)
 		}
 	}
 	var k surveys
+	k.keep(same, &survey{sums: []uint64{1}}, at.Add(rest))
+	measured := &survey{sums: []uint64{1}, asked: true}
+	if k.of(same, true) != nil {
+		t.Error("one without a measure is had by who asks for that")
+	}
+	if k.keep(same, measured, at.Add(rest)); k.of(same, true) != measured || k.of(same, false) == measured {
+		t.Error("the two are not told apart")
+	}
 	unknown := file(func(s *stat) { s.ctime, s.ctimeNano = 0, 0 })
-	if k.keep(unknown, &survey{sums: []uint64{1}}, at); k.of(unknown) != nil {
+	if k.keep(unknown, &survey{sums: []uint64{1}}, at); k.of(unknown, false) != nil {
 		t.Error("a system that does not tell when a file has changed is believed")
 	}
 }
@@ -57,7 +65,7 @@ func TestSurveysAreFew(t *testing.T) {
 		if len(k.known) > mostSurveys || k.blocks > mostBlocks {
 			t.Fatalf("%d surveys of %d blocks", len(k.known), k.blocks)
 		}
-		return k.of(s) != nil
+		return k.of(s, false) != nil
 	}
 	for ino := range uint64(3 * mostSurveys) {
 		if !keep(ino, 1) {

@@ -117,8 +117,7 @@ func (c *Catalogue) Read(ctx context.Context, uri string, opts *mcp.ReadOptions)
 	}
 	c.asked()
 	out, err := c.readAny(ctx, uri, opts, false)
-	var absent *mcp.NotFoundError
-	if errors.Is(err, errStale) || errors.As(err, &absent) {
+	if errors.Is(err, errStale) || isAbsent(err) {
 		c.update(ctx)
 		out, err = c.readAny(ctx, uri, opts, true)
 	}
@@ -134,8 +133,7 @@ func (c *Catalogue) readAny(ctx context.Context, uri string, opts *mcp.ReadOptio
 			if err == nil {
 				return out, nil
 			}
-			var absent *mcp.NotFoundError
-			if !errors.As(err, &absent) {
+			if !isAbsent(err) {
 				failed = cmp.Or(failed, err) // another root may have it all the same, if this one cannot tell that it is not its own
 				break
 			}
@@ -146,6 +144,9 @@ func (c *Catalogue) readAny(ctx context.Context, uri string, opts *mcp.ReadOptio
 	}
 	return mcp.Contents{}, &mcp.NotFoundError{URI: uri}
 }
+
+// isAbsent reports whether an error says that nothing is there.
+func isAbsent(err error) bool { return err != nil && errors.As(err, new(*mcp.NotFoundError)) }
 
 // Templates returns one template for each root (RFC 6570; the path goes in percent-encoded).
 func (c *Catalogue) Templates() []mcp.ResourceTemplate {

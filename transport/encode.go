@@ -123,7 +123,7 @@ func openContents(dst []byte, c *mcp.Contents) (_ []byte, encode func(dst, block
 	if c.Text {
 		return append(dst, `,"text":"`...), jsonrpc.AppendEscaped
 	}
-	return append(dst, `,"blob":"`...), base64.StdEncoding.AppendEncode
+	return append(dst, `,"blob":"`...), appendBase64
 }
 
 // encodeBlock is how many bytes are encoded before the context is looked at. Only the last block of base64 may be padded,

@@ -143,7 +143,7 @@ func (s *Server) read(ctx context.Context, r *request, uri string) (c mcp.Conten
 // requiredURI is the URI that a request must name. One that cannot be repeated names nothing.
 func requiredURI(p params) (string, error) {
 	uri, err := p.required("uri", "uri", "name the resource")
-	if err == nil && !jsonrpc.IsText(p["uri"]) {
+	if err == nil && !jsonrpc.IsText(p.Get("uri")) {
 		err = invalid("uri has an escape that is half of a character")
 	}
 	return uri, err

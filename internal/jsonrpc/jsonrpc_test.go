@@ -243,6 +243,7 @@ func BenchmarkDecodeMembers(b *testing.B) {
 func BenchmarkAppendString(b *testing.B) {
 	const uri = "file:///srv/project/docs/readme.md"
 	b.SetBytes(int64(len(uri)))
+	b.ReportAllocs()
 	var dst []byte
 	for b.Loop() {
 		dst = AppendString(dst[:0], uri)
@@ -254,6 +255,7 @@ func BenchmarkAppendEscaped(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := bytes.Repeat([]byte(text), (1<<20)/len(text))
 			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
 			dst := make([]byte, 0, EscapedLen(text))
 			for b.Loop() {
 				dst = AppendEscaped(dst[:0], text)
@@ -265,6 +267,7 @@ func BenchmarkAppendEscaped(b *testing.B) {
 func BenchmarkEscapedLen(b *testing.B) {
 	text := bytes.Repeat([]byte("A line of text, as they are, of some forty bytes.\n"), 20000)
 	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
 	for b.Loop() {
 		EscapedLen(text)
 	}

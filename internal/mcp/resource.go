@@ -46,7 +46,8 @@ type ReadOptions struct {
 	// Reserve waits until there is memory to hold size bytes. Its error ends the read. Asked again, it gives so much instead of
 	// what it gave before. Nil: nobody is asked.
 	Reserve func(ctx context.Context, size int64) error
-	// Measure says how many bytes a block of a text takes where it goes, for Body.Measured. Nil: that is 0.
+	// Measure says how many bytes a block of a text takes where it goes, for Body.Measured. All reads of a catalogue bring the same:
+	// what it said of a file that has not changed is not asked again. Nil: that is 0.
 	Measure func(block []byte) int
 }
 

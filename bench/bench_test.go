@@ -180,7 +180,8 @@ func TestCommandLine(t *testing.T) {
 		{"-while 1ns", `"1ns" is no time from 10ms to 1m`},
 		{"-o /no/directory/tables.md", "-o: "},
 	} {
-		if err := run(t.Context(), strings.Fields(wrong.args), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), wrong.says) {
+		args := append([]string{"-ours", "/no/program"}, strings.Fields(wrong.args)...) // nothing is measured if it passes
+		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), wrong.says) {
 			t.Errorf("%s: %v, want %q", wrong.args, err, wrong.says)
 		}
 	}

@@ -250,7 +250,7 @@ func walkAll(t *testing.T, cat *Catalogue) (names []string) {
 	}
 	var cursor *string
 	for {
-		page, err := cat.List(t.Context(), cursor)
+		page, err := listPage(t.Context(), cat, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}

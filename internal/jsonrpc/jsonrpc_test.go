@@ -194,6 +194,26 @@ func TestMembersDoesNotLetValuesGrowIntoEachOther(t *testing.T) {
 	}
 }
 
+// TestSimpleTextIsTold: a byte that is not simple is found at every place of a text of any length, and no other is.
+func TestSimpleTextIsTold(t *testing.T) {
+	for n := range 40 {
+		text := []byte(strings.Repeat("\x7f ~!#[]", 7)[n%7:][:n])
+		if !isSimple(string(text)) {
+			t.Errorf("%q is not simple", text)
+		}
+		for at := range text {
+			was := text[at]
+			for c := range 256 {
+				text[at] = byte(c)
+				if want := c >= ' ' && c < 0x80 && c != '"' && c != '\\'; isSimple(string(text)) != want {
+					t.Fatalf("%q: %v", text, !want)
+				}
+			}
+			text[at] = was
+		}
+	}
+}
+
 func TestErrorIsItsWireForm(t *testing.T) {
 	err := Errorf(InvalidParams, "invalid %s", "cursor")
 	got, _ := json.Marshal(err)

@@ -11,22 +11,16 @@ type Implementation struct {
 
 // Resource is an entry of resources/list (server/resources, "Resource").
 type Resource struct {
-	URI         string       `json:"uri"`
-	Name        string       `json:"name"`
-	MIMEType    string       `json:"mimeType"`
-	Size        int64        `json:"size"` // bytes
-	Annotations *Annotations `json:"annotations,omitempty"`
+	URI         string      `json:"uri"`
+	Name        string      `json:"name"`
+	MIMEType    string      `json:"mimeType"`
+	Size        int64       `json:"size"` // bytes
+	Annotations Annotations `json:"annotations,omitzero"`
 }
 
 // Annotations are hints for clients (server/resources, "Annotations").
 type Annotations struct {
-	LastModified string `json:"lastModified"` // RFC 3339, UTC
-}
-
-// ResourcePage is one page of resources/list.
-type ResourcePage struct {
-	Resources  []Resource
-	NextCursor string // empty on the last page
+	LastModified string `json:"lastModified"` // RFC 3339, UTC; empty if it is not known
 }
 
 // ResourceTemplate is an entry of resources/templates/list.

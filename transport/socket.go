@@ -10,15 +10,16 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// socket is a stream of events on a connection that was taken over from the http.Server: idle, it is this and a goroutine
-// that waits for the client to go. It carries its stream also before that, to whoever waits for the bell.
+// socket is a stream of events on a connection that was taken over from the http.Server: idle, it is nothing else, or this and
+// a goroutine that waits for the client to go where the lookout cannot see that. It carries its stream also before that, to
+// whoever waits for the bell.
 type socket struct {
 	of     *sockets
 	client string // as whom it is counted
 	stream *listen.Stream
 	conn   net.Conn
 	raw    syscall.RawConn // of conn, nil if what is written to that is not what the system gets
-	in     [8]byte         // what comes is of no interest
+	heard  int             // bytes that came unasked
 
 	// Owned by whoever holds it, see busy.
 	said time.Time // when something was sent
@@ -30,36 +31,51 @@ type socket struct {
 	busy  bool          // somebody holds it: pulls from the stream and writes
 	again bool          // it was woken meanwhile
 	shut  bool          // nothing more is to be said
-	gone  bool          // watch has ended
+	gone  bool          // the connection is closed for ever
 	alarm               // in sockets.alarms
 
 	moored link[*socket] // in Endpoint.moored, guarded by Endpoint.mu
+	sight  sight         // in sockets.lookout, guarded by that
 }
 
 // unasked is how many bytes a client may send after its request. More would keep a processor busy for nothing.
 const unasked = 64 << 10
 
 // watch waits until the client is gone, or the connection closed, and ends the stream.
-func (k *socket) watch(read int) {
-	for read < unasked {
-		n, err := k.conn.Read(k.in[:])
+func (k *socket) watch() {
+	var in [64]byte // what comes is of no interest
+	for k.heard < unasked {
+		n, err := k.conn.Read(in[:])
 		if err != nil {
 			break
 		}
-		read += n
+		k.heard += n
 	}
-	k.stream.Cancel()
 	k.abort()
+	k.end()
+}
+
+// end ends the stream of a connection that is closed.
+func (k *socket) end() {
+	k.stream.Cancel()
 	k.of.retire(k)
 }
 
 // abort closes the connection at once: TLS would say farewell, for which the client may take its time.
 func (k *socket) abort() {
 	if c, ok := k.conn.(interface{ NetConn() net.Conn }); ok {
-		_ = c.NetConn().Close()
+		k.close(c.NetConn())
 		return
 	}
-	_ = k.conn.Close()
+	k.close(k.conn)
+}
+
+// close closes the connection. The lookout does not see that, as watch does.
+func (k *socket) close(conn net.Conn) {
+	_ = conn.Close()
+	if k.of.lookout.lose(k) {
+		k.end()
+	}
 }
 
 // turn is what somebody needs to have streams speak, one after the other.
@@ -150,7 +166,7 @@ func (k *socket) sent(now time.Time, over bool) {
 	k.said = now
 	if over {
 		k.of.shut(k)
-		_ = k.conn.Close()
+		k.close(k.conn)
 	}
 }
 

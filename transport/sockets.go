@@ -11,7 +11,8 @@ import (
 // allows it, and when they were silent for long. Whoever is woken is served by one of as many goroutines as there are
 // processors, which end when nobody is left to be served.
 type sockets struct {
-	e *Endpoint
+	e       *Endpoint
+	lookout lookout
 
 	// mu guards what follows, and what socket says. It is held for a few memory operations only.
 	mu      sync.Mutex
@@ -107,7 +108,7 @@ func (s *sockets) release(k *socket) {
 	}
 }
 
-// shut has a socket say nothing more. Its watch ends soon.
+// shut has a socket say nothing more. It is retired soon.
 func (s *sockets) shut(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

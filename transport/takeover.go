@@ -25,8 +25,11 @@ func (x *exchange) takeOver(k *socket, stream *listen.Stream) bool {
 	}
 	x.dropBody()
 	x.taken = true
+	k.heard = read.Reader.Buffered()
 	k.take(x, conn, stream)
-	go k.watch(read.Reader.Buffered())
+	if !k.of.lookout.see(k) {
+		go k.watch()
+	}
 	t := newTurn()
 	defer t.drop()
 	t.buf = x.appendHead(t.buf)

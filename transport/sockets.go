@@ -29,6 +29,11 @@ func (s *sockets) newSocket() *socket {
 	return &socket{of: s, bell: make(bell, 1), alarm: alarm{timer: -1}}
 }
 
+// newSocketOf makes one that carries the stream of a session, once it has a connection.
+func (s *sockets) newSocketOf(session *httpSession) *socket {
+	return &socket{of: s, session: session, alarm: alarm{timer: -1}}
+}
+
 // grid is how much earlier than it has to a comment may be sent, together with others.
 func (s *sockets) grid() time.Duration { return s.e.opts.Keepalive / 16 }
 
@@ -106,6 +111,28 @@ func (s *sockets) release(k *socket) {
 	if gone {
 		s.e.unmoor(k)
 	}
+}
+
+// limit sets when a client has to have taken what is written next.
+func (s *sockets) limit(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	within := s.e.opts.WriteTimeout
+	if k.ending.Load() {
+		within = lastWords
+	}
+	_ = k.conn.SetWriteDeadline(time.Now().Add(within))
+}
+
+// interrupt has a socket end its answer, and no longer wait for what is on its way.
+func (s *sockets) interrupt(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.ending.Store(true)
+	if k.busy {
+		_ = k.conn.SetWriteDeadline(time.Now().Add(lastWords))
+	}
+	s.rouseLocked(k)
 }
 
 // shut has a socket say nothing more. It is retired soon.

@@ -89,6 +89,13 @@ type Endpoint struct {
 // An idle listen over HTTP/1.1 needs some 3 kB on Linux and 6 kB elsewhere, the stream of a session and that together 2 kB more.
 // Each needs 30 kB if its connection cannot be taken over: for that the ResponseWriter itself must be an [http.Hijacker], as that
 // of the http.Server is. One that a handler has put around it and that is none is written to until the stream is over.
+//
+// A stream whose connection is taken over is over for the http.Server and for handlers around the endpoint: those return while it
+// goes on, so that MaxListensPerClient is what bounds it, and ConnState sees http.StateHijacked last. Neither the timeouts of the
+// http.Server, nor its Shutdown or Close, nor the end of a context of the request, BaseContext's and ConnContext's with it, end
+// the stream. [Endpoint.Shutdown] does, also when a context ends:
+//
+//	context.AfterFunc(base, func() { _ = endpoint.Shutdown(base) })
 func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if opts == nil {
 		opts = &HTTPOptions{}

@@ -20,6 +20,7 @@ const stepWithin = 5 * time.Minute
 var steps = []step{
 	{[]string{"requests", "discover", "read1k", "read1m", "binary1m", "list1000", "memory64m"}, always, (*bench).requestStep},
 	{[]string{"listens"}, speaks, (*bench).listenStep},
+	{[]string{"ways"}, onlyOurs, (*bench).wayStep},
 	{[]string{"beside"}, speaks, (*bench).besideStep},
 	{[]string{"stalled"}, speaks, (*bench).stalledStep},
 	{[]string{"stdio"}, speaks, (*bench).stdioStep},

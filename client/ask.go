@@ -93,6 +93,9 @@ func (s *session) try(a *ask, finish func(error)) {
 		}
 		if err == nil {
 			s.lend(a.uri, got)
+			if f := s.followed[a.uri]; a.outdated && f != nil {
+				s.overtaken(f)
+			}
 			a.contents, err = got.contents, got.err
 		}
 		if err == nil && !a.outdated {
@@ -138,6 +141,7 @@ func (s *session) serveList(a *ask, finish func(error)) {
 		a.resources = found
 		if err == nil {
 			s.lendList(found)
+			s.stale = s.stale || a.outdated && s.want.List // the walk that came of the change may have been before this answer
 		}
 		if err == nil && !a.outdated {
 			s.c.cache.keepList(found, until)

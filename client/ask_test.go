@@ -150,14 +150,16 @@ func TestAReadThatIsNotAnsweredIsNoLoss(t *testing.T) {
 	})
 }
 
+// remembering prepares a server that says of all its answers that they are fresh for an hour.
+func remembering(names ...string) func(*fake) {
+	return func(f *fake) {
+		someFiles(names...)(f)
+		f.ttl = 3_600_000
+	}
+}
+
 // Whoever is told that a resource may have changed reads what it holds by then, however fresh an earlier answer was to be.
 func TestWhatMayHaveChangedIsReadAnew(t *testing.T) {
-	remembering := func(names ...string) func(*fake) {
-		return func(f *fake) {
-			someFiles(names...)(f)
-			f.ttl = 3_600_000
-		}
-	}
 	t.Run("by the name of one beneath it", func(t *testing.T) {
 		withLab(t, Want{URIs: []string{"test://dir"}}, Options{}, remembering("dir"), func(l *lab) {
 			l.expect("live 0 1 0")

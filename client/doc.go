@@ -33,8 +33,10 @@
 // what was not asked for, by a server that spells URIs in its own way, has everything looked at that it may mean. What a
 // server does not announce is polled; see [Options.Poll].
 //
-// What [Client.Read] and [Client.List] were answered with counts as told: where a later look finds something else, that is
-// told, though it is what was known before.
+// What [Client.List] was answered with counts as told, and what [Client.Read] was of a resource that is followed: where a later
+// look finds something else, that is told, though it is what was known before. Of a resource that is not in the view, or not told
+// yet as [Added], Read says nothing but what it holds at that moment. Before the first [Live], and between [Client.Set] and its
+// Live, that goes for both: list and read once Live is told.
 //
 // A change may be told more often than it happened: two listens cover a resource while one replaces the other.
 //

@@ -24,8 +24,9 @@ import (
 // in files, unless the test says otherwise. All of it lives inside a synctest bubble, where Wait means that the client has
 // taken in everything.
 type fake struct {
-	t        *testing.T
-	overHTTP bool
+	t         *testing.T
+	overHTTP  bool
+	unordered bool // over HTTP with a lag: a later request may be taken first
 
 	mu        sync.Mutex // guards what follows
 	files     map[string]string
@@ -137,15 +138,27 @@ func (c *fakeConn) listen() {
 	for {
 		select {
 		case message := <-c.in:
-			c.wait()
-			c.f.mu.Lock()
-			if !c.ended {
-				c.takeLocked(message)
+			if c.f.overHTTP && c.f.unordered {
+				c.f.mu.Lock()
+				if !c.ended {
+					c.workers.Go(func() { c.takeLate(message) })
+				}
+				c.f.mu.Unlock()
+			} else {
+				c.takeLate(message)
 			}
-			c.f.mu.Unlock()
 		case <-c.done:
 			return
 		}
+	}
+}
+
+func (c *fakeConn) takeLate(message []byte) {
+	c.wait()
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	if !c.ended {
+		c.takeLocked(message)
 	}
 }
 

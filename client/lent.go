@@ -3,7 +3,7 @@ package client
 // lent is what Read and List were answered with since the last look. Whoever called may know it alone: it can come and go
 // between two looks, or over a loss.
 type lent struct {
-	reads map[string][32]byte // digests, by URI; only of what is followed
+	reads map[string][32]byte // digests, by URI; only of what is followed, or will be since it was listed before the loss
 	// lists has what List gave otherwise than the view shows: whether a URI was there.
 	lists map[string]bool
 }
@@ -13,7 +13,7 @@ func newLent() lent { return lent{reads: map[string][32]byte{}, lists: map[strin
 // lend notes what somebody has read.
 func (s *session) lend(uri string, got *snapshot) {
 	s.c.queue.shown(uri)
-	if s.followed[uri] == nil {
+	if s.followed[uri] == nil && !(s.want.Listed && s.c.view.listed[uri] != nil) {
 		return
 	}
 	digest := got.digest()
@@ -23,6 +23,26 @@ func (s *session) lend(uri string, got *snapshot) {
 	s.c.lent.reads[uri] = digest
 }
 
+// overtaken tells who has read f what a look found that was answered before them, if it is otherwise. It is not looked at once
+// more: that would overtake who reads because of it, and so on. A look that is still to come compares by itself.
+func (s *session) overtaken(f *follow) {
+	if !f.wanted() || !s.reads(f) || !f.settled || !s.want.Read && !f.seen || f.reading || f.queued {
+		return
+	}
+	known := f.digest
+	if s.want.Read {
+		of := s.c.view.snapshot(f.uri)
+		if of == nil {
+			return
+		}
+		known = of.digest()
+	}
+	lent, ok := s.c.lent.reads[f.uri]
+	if delete(s.c.lent.reads, f.uri); ok && lent != known {
+		s.c.queue.updated(f.uri, f.explicit)
+	}
+}
+
 // giveBack reports whether somebody has read something else than what is there now, and forgets what they have.
 func (s *session) giveBack(uri string, now *snapshot) (differs bool) {
 	digest, ok := s.c.lent.reads[uri]
@@ -30,27 +50,34 @@ func (s *session) giveBack(uri string, now *snapshot) (differs bool) {
 	return ok && digest != now.digest()
 }
 
-// maxLent is how many names that were listed otherwise wait for a look, if fewer are listed: it comes at once then.
-const maxLent = 1000
+// spareLent is how many names that were listed otherwise may wait for a look above twice those of both lists.
+const spareLent = 1000
 
-// lendList notes what somebody has listed. Each call is no reason to look: they may call whenever something is told.
+// lendList notes what somebody has listed. It is looked at when the list is walked anyway: they may call whenever something is
+// told, and then a list that is another each time would be walked without end. A walk that memory is the reason for may be
+// impossible, such as after a loss; then what was listed last counts.
 func (s *session) lendList(found []*Resource) {
-	if !s.want.List || !s.c.listKnown || s.looks[list] != nil && s.opts.Poll < 0 {
+	if !s.want.List || !s.c.listKnown {
 		return
+	}
+	lists := s.c.lent.lists
+	enough := 2*(len(found)+len(s.c.view.listed)) + spareLent
+	if len(lists) > 2*enough {
+		clear(lists)
 	}
 	there := make(map[string]bool, len(found))
 	for _, r := range found {
 		there[r.URI] = true
 		if s.c.view.listed[r.URI] == nil || s.c.view.isHidden(r.URI) {
-			s.c.lent.lists[r.URI] = true
+			lists[r.URI] = true
 		}
 	}
 	for uri := range s.c.view.listed {
 		if !there[uri] && !s.c.view.isHidden(uri) {
-			s.c.lent.lists[uri] = false
+			lists[uri] = false
 		}
 	}
-	s.stale = s.stale || len(s.c.lent.lists) > max(maxLent, len(s.c.view.listed))
+	s.stale = s.stale || len(lists) > enough
 }
 
 // giveBackList tells of what somebody has listed otherwise than it is after a walk. It is told as if it had been so before the

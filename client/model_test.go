@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,8 +29,11 @@ var (
 type host struct {
 	c    *Client
 	read bool // takes contents from the events
+	// wanders, if it is not nil, says how often it lists and reads for no reason: each time out of so many.
+	wanders func() int
 
 	mu    sync.Mutex // guards what follows
+	calm  bool       // it wanders no more
 	slow  func() time.Duration
 	want  Want
 	list  map[string]bool
@@ -44,11 +48,21 @@ type host struct {
 
 func (h *host) run(ctx context.Context) {
 	for {
-		e, err := h.c.Next(ctx)
-		if err != nil {
+		next, stop := ctx, context.CancelFunc(func() {})
+		if h.wanders != nil {
+			next, stop = context.WithTimeout(ctx, 200*time.Millisecond)
+		}
+		e, err := h.c.Next(next)
+		stop()
+		if ctx.Err() != nil || err != nil && h.wanders == nil {
 			return
 		}
-		h.take(ctx, e)
+		if err == nil {
+			h.take(ctx, e)
+		}
+		if h.wanders != nil {
+			h.wander(ctx)
+		}
 		h.mu.Lock()
 		slow := h.slow
 		h.mu.Unlock()
@@ -59,7 +73,7 @@ func (h *host) run(ctx context.Context) {
 func (h *host) take(ctx context.Context, e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.story = append(h.story, fmt.Sprintf("%s %s %v", time.Now().Format("15:04:05.000"), inWords(e), e.Err))
+	h.noteLocked(fmt.Sprint(inWords(e), " ", e.Err))
 	if !h.live && e.Kind != Live && e.Kind != Lost {
 		h.fault = "told before live: " + inWords(e)
 	}
@@ -95,6 +109,81 @@ func (h *host) take(ctx context.Context, e Event) {
 	case Updated:
 		h.takeContentsLocked(ctx, e)
 	}
+}
+
+// wander lists or reads for no reason, and takes the answer for true.
+func (h *host) wander(ctx context.Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.calm || !h.live || h.due || h.wanders() > 0 {
+		return
+	}
+	if h.want.List && h.wanders() == 0 {
+		h.listLocked(ctx)
+		return
+	}
+	shown := h.shownLocked()
+	for _, uri := range h.followedLocked() {
+		if (slices.Contains(h.want.URIs, uri) || shown[uri]) && h.wanders() == 0 {
+			h.readLocked(ctx, uri)
+			return
+		}
+	}
+}
+
+func (h *host) shownLocked() map[string]bool {
+	shown := map[string]bool{}
+	for _, r := range h.c.Resources() {
+		shown[r.URI] = true
+	}
+	return shown
+}
+
+// listLocked has what is listed in place of what was told. What is new to it is read, if it is in the view; else it comes as added.
+func (h *host) listLocked(ctx context.Context) {
+	sets := h.sets
+	h.mu.Unlock()
+	found, err := h.c.List(ctx)
+	h.mu.Lock()
+	if err != nil || sets != h.sets || h.due || h.fresh {
+		return
+	}
+	before := h.list
+	h.list = map[string]bool{}
+	for _, r := range found {
+		h.list[r.URI] = true
+	}
+	h.noteLocked("listed " + fmt.Sprint(slices.Sorted(maps.Keys(h.list))))
+	for uri := range before {
+		if !h.list[uri] && !slices.Contains(h.want.URIs, uri) {
+			delete(h.holds, uri)
+		}
+	}
+	if !h.want.Listed {
+		return
+	}
+	shown := h.shownLocked()
+	for uri := range h.list {
+		if !before[uri] && shown[uri] && !h.due {
+			h.lookLocked(ctx, uri)
+		}
+	}
+}
+
+func (h *host) readLocked(ctx context.Context, uri string) {
+	sets := h.sets
+	h.mu.Unlock()
+	contents, err := h.c.Read(ctx, uri)
+	h.mu.Lock()
+	var fault *Error
+	if sets == h.sets && !h.due && (err == nil || errors.As(err, &fault)) {
+		h.holds[uri] = textOf(contents, err)
+		h.noteLocked("read " + uri + " " + h.holds[uri])
+	}
+}
+
+func (h *host) noteLocked(what string) {
+	h.story = append(h.story, time.Now().Format("15:04:05.000 ")+what)
 }
 
 func (h *host) followedLocked() []string {
@@ -196,6 +285,11 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 		defer mu.Unlock()
 		return rnd.IntN(n)
 	}
+	names, texts := names, math.MaxInt
+	wanders := number(2) == 0
+	if wanders {
+		names, texts = names[:3], 2 // so that what has gone comes back as it was
+	}
 	some := func(n int) []string {
 		var uris []string
 		for _, uri := range names {
@@ -216,10 +310,14 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 	if number(4) == 0 {
 		f.legacy = "2025-11-25"
 	}
+	f.unordered = wanders && number(2) == 0
+	if wanders && number(2) == 0 {
+		f.ttl = 60_000
+	}
 	most := 1 + number(200)
 	f.lag = func() time.Duration { return time.Duration(number(most)) * time.Millisecond }
 	deaf := map[string]bool{}
-	if number(4) == 0 {
+	if number(4) == 0 || wanders && number(2) == 0 {
 		for _, uri := range some(3) {
 			deaf[uri] = true
 		}
@@ -234,6 +332,9 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 		f.files[uri] = "first"
 	}
 	h := &host{read: number(2) == 0, want: wish(), fresh: true, list: map[string]bool{}, holds: map[string]string{}}
+	if wanders {
+		h.wanders = func() int { return number(3) }
+	}
 	h.slow = func() time.Duration { return time.Duration(number(1+most*4)) * time.Millisecond }
 	target := Command("fake")
 	if f.overHTTP {
@@ -261,7 +362,7 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 		switch what := number(40); {
 		case what < 28:
 			version++
-			text := fmt.Sprint("version ", version)
+			text := fmt.Sprint("version ", version%texts)
 			if number(4) == 0 {
 				text = ""
 			}
@@ -318,7 +419,14 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 			f.last().stallLocked(number(2) == 0)
 		}
 	})
-	time.Sleep(8 * time.Minute)
+	h.mu.Lock()
+	h.calm = number(2) == 0
+	h.mu.Unlock()
+	time.Sleep(5 * time.Minute)
+	h.mu.Lock()
+	h.calm = true
+	h.mu.Unlock()
+	time.Sleep(3 * time.Minute)
 	if !h.c.Status().Live { // a stream may have been silent for so long just now that it counts as lost
 		time.Sleep(time.Minute)
 	}

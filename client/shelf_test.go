@@ -84,13 +84,13 @@ func (s *shelf) hangUp() {
 	s.conns = nil
 }
 
-func (s *shelf) List(context.Context, *string) (page mcp.ResourcePage, err error) {
+func (s *shelf) List(_ context.Context, _ *string, entry func(*mcp.Resource)) (next string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, uri := range slices.Sorted(maps.Keys(s.notes)) {
-		page.Resources = append(page.Resources, mcp.Resource{URI: uri, Name: uri[8:], MIMEType: "text/plain", Size: int64(len(s.notes[uri]))})
+		entry(&mcp.Resource{URI: uri, Name: uri[8:], MIMEType: "text/plain", Size: int64(len(s.notes[uri]))})
 	}
-	return page, nil
+	return "", nil
 }
 
 func (s *shelf) Read(_ context.Context, uri string, _ *mcp.ReadOptions) (mcp.Contents, error) {

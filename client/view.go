@@ -106,8 +106,9 @@ func (v *view) look() {
 	v.looks++
 }
 
-// isHidden is for the goroutine that hides.
+// isHidden and hidesNone are for the goroutine that hides.
 func (v *view) isHidden(uri string) bool { return v.hidden[uri] }
+func (v *view) hidesNone() bool          { return len(v.hidden) == 0 }
 
 func (v *view) resources() []Resource {
 	v.mu.Lock()

@@ -192,9 +192,6 @@ func (s *session) listensTo(flag flagSet) bool {
 // learn compares the list with what was known of it. Nothing is told of the first, and what is to be followed is told as
 // added when it is.
 func (s *session) learn(found []*Resource, until time.Time) {
-	if !s.stale {
-		s.c.cache.keepList(found, until)
-	}
 	first := !s.walked
 	s.walked = true
 	compare := s.compare
@@ -221,6 +218,10 @@ func (s *session) learn(found []*Resource, until time.Time) {
 		}
 	}
 	s.giveBackList()
+	s.c.cache.dropList()
+	if !s.stale && s.c.view.hidesNone() { // else whoever is answered from there would know what is not noted as lent
+		s.c.cache.keepList(found, until)
+	}
 	if it := s.looks[list]; it != nil {
 		s.polls.again(it, changed, time.Until(until), s)
 	}
@@ -249,6 +250,9 @@ func (s *session) shed() {
 func (s *session) list(r *Resource) {
 	f := s.followed[r.URI]
 	isNew := s.c.view.isHidden(r.URI)
+	if isNew {
+		s.outdate(r.URI)
+	}
 	if !s.want.Listed {
 		if isNew {
 			s.c.queue.added(r, f != nil && f.explicit, s.show(r.URI))
@@ -277,6 +281,7 @@ func (s *session) list(r *Resource) {
 
 // unlist takes that a resource is listed no more. The listen that covers it goes on: the name may come back.
 func (s *session) unlist(uri string) {
+	s.outdate(uri)
 	f := s.followed[uri]
 	hidden := s.c.view.isHidden(uri) && !s.isLent(uri)
 	looks := s.show(uri)

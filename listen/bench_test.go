@@ -256,6 +256,18 @@ func BenchmarkIdleHandled(b *testing.B) {
 	}
 }
 
+// BenchmarkCollect is a garbage collection beside 4,000 streams with 50 URIs each, which some thousand requests share.
+func BenchmarkCollect(b *testing.B) {
+	runtime.GC()
+	h := listen.NewHub(nil)
+	all := crowd(b, h, 4_000, 50)
+	for b.Loop() {
+		runtime.GC()
+	}
+	runtime.KeepAlive(all)
+	runtime.KeepAlive(h)
+}
+
 // BenchmarkKeys is a pass over the keys of a crowd, in pieces of 256, of which each holds the lock once.
 func BenchmarkKeys(b *testing.B) {
 	for _, streams := range []int{1_000, 4_000} {

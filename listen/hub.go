@@ -51,11 +51,11 @@ type Hub struct {
 	maxStreams     int
 	changedMember  string // opens the array in the _meta of an updated, empty if there is none
 
-	// mu guards what follows and the links of all entries. It is taken before a Stream.mu, never after, and never held
+	// mu guards what follows and the entries of all streams. It is taken before a Stream.mu, never after, and never held
 	// across a call out of this package.
 	mu        sync.RWMutex
 	index     index
-	streams   []*Stream     // all that are not over, each at its Stream.pos
+	open      int           // streams that are not over
 	lingering int           // handlers that have not returned although their streams are over
 	shut      bool          // Shutdown was called
 	drained   chan struct{} // made by the first Shutdown, closed when no stream and no handler is left after it
@@ -98,7 +98,7 @@ func (h *Hub) Publish(c Change) {
 	for k, changed := range [kinds]bool{resourcesList: c.List, toolsList: c.Tools, promptsList: c.Prompts} {
 		if changed {
 			h.mu.RLock()
-			woken = h.index.lists[k].markAll("", woken)
+			woken = h.index.markAll(h.index.lists[k], "", woken)
 			h.mu.RUnlock()
 		}
 	}
@@ -136,17 +136,13 @@ func (h *Hub) Open(id json.RawMessage, f Filter, subs []Sub, c Carrier, serverIn
 	if err != nil {
 		return nil, err
 	}
-	s := newStream(h, string(id), own, subs, c, serverInfo)
+	s, keys := newStream(h, string(id), own, subs, c, serverInfo)
 	h.mu.Lock()
 	if err := h.admitLocked(s); err != nil {
 		h.mu.Unlock()
 		return nil, err
 	}
-	for _, it := range s.items {
-		for e := it.keys; e != nil; e = e.sibling {
-			h.index.link(e)
-		}
-	}
+	h.index.linkAll(s, keys)
 	h.mu.Unlock()
 	if id != nil {
 		c.Wake(s)
@@ -179,11 +175,11 @@ func (h *Hub) admitLocked(s *Stream) error {
 	if h.shut {
 		return ErrShutdown
 	}
-	if h.maxStreams > 0 && len(h.streams)+h.lingering >= h.maxStreams {
+	if h.maxStreams > 0 && h.open+h.lingering >= h.maxStreams {
 		return ErrTooManyStreams
 	}
-	s.pos = len(h.streams)
-	h.streams = append(h.streams, s)
+	h.index.admit(s)
+	h.open++
 	return nil
 }
 
@@ -191,7 +187,7 @@ func (h *Hub) admitLocked(s *Stream) error {
 func (h *Hub) Len() int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return len(h.streams)
+	return h.open
 }
 
 // Keys appends to dst at most n of the keys that streams ask for, each once, and returns where to go on: begin with
@@ -200,12 +196,17 @@ func (h *Hub) Len() int {
 func (h *Hub) Keys(dst []string, at, n int) (keys []string, next int) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	end := len(h.index.order)
+	end := len(h.index.keys)
 	if at >= 0 {
 		end = min(at, end)
 	}
 	next = max(end-n, 0)
-	return append(dst, h.index.order[next:end]...), next
+	for i := end - 1; i >= next; i-- {
+		if k := &h.index.keys[i]; !k.first.none() {
+			dst = append(dst, k.key)
+		}
+	}
+	return dst, next
 }
 
 // Shutdown completes every stream, refuses new ones and waits until all are over, that is, until each carrier has
@@ -218,10 +219,12 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 		h.drained = make(chan struct{})
 		h.checkDrainedLocked()
 	}
-	open := slices.Clone(h.streams)
+	open := slices.Clone(h.index.streams)
 	h.mu.Unlock()
 	for _, s := range open {
-		s.Complete()
+		if s != nil {
+			s.Complete()
+		}
 	}
 	select {
 	case <-h.drained:
@@ -232,25 +235,19 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 }
 
 func (h *Hub) checkDrainedLocked() {
-	if h.shut && len(h.streams) == 0 && h.lingering == 0 {
+	if h.shut && h.open == 0 && h.lingering == 0 {
 		close(h.drained)
 	}
 }
 
-// forget takes a stream that is over, and the items it had, out of the hub.
-func (h *Hub) forget(s *Stream, items []*item) {
+// forget takes a stream that is over, and the entries it has, out of the hub.
+func (h *Hub) forget(s *Stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, it := range items {
-		h.index.unlink(it)
-	}
-	last := len(h.streams) - 1
-	h.streams[s.pos] = h.streams[last]
-	h.streams[s.pos].pos = s.pos
-	h.streams[last] = nil
-	h.streams = h.streams[:last]
-	if last == 0 {
-		h.index, h.streams = newIndex(), nil // neither shrinks by itself
+	h.index.dismiss(s)
+	s.entries = nil
+	if h.open--; h.open == 0 {
+		h.index = newIndex() // it does not shrink by itself
 	}
 	s.closeDone()
 	if of := s.handled; of != nil && !of.returned {

@@ -2,96 +2,162 @@ package listen
 
 import "strings"
 
-// index finds the entries of a changed key: those of the key itself and of each of its ancestors, in one exact map.
+// index finds the entries of a changed key: those of the key itself and of each of its ancestors, in one exact map. It and the
+// sets of streams name entries and keys by numbers: a garbage collector, which runs with every few thousand requests, would
+// have to follow ten pointers for each URI of each stream.
 type index struct {
-	keys  map[string]place // of each key that somebody asked for
-	order []string         // those keys, so that they can be gone through in pieces; each at its place.pos
-	lists [kinds]*entry    // the first entry of each kind of list
+	streams []*Stream         // by Stream.place, nil where there is none
+	vacant  []uint32          // places in streams
+	ids     map[string]uint32 // of each key that somebody asked for, its place in keys
+	keys    []keyed
+	unused  int32      // place in keys that is free, and 1; the next is in the first of that
+	lists   [kinds]ref // the first entry of each kind of list
 }
 
-// place is what the index holds of a key.
-type place struct {
-	first *entry
-	pos   int
+// keyed is what the index holds of a key. Its place stays the same as long as somebody asks for it.
+type keyed struct {
+	key   string
+	first ref // none where there is no key
 }
+
+// ref names an entry of a stream. The zero value names none.
+type ref struct {
+	stream uint32 // Stream.place and 1
+	entry  int32
+}
+
+func (r ref) none() bool { return r.stream == 0 }
 
 // entry is one key of one item, linked with the others of that key, so that taking it out needs no search.
 type entry struct {
-	item       *item
-	key        string // empty for a list
-	prev, next *entry // neighbours among the entries of one key
-	sibling    *entry // the next key of the same item
+	item       int32 // negative: none, it can be used again
+	key        int32 // place in index.keys, negative for a list: ^kind
+	prev, next ref   // neighbours among the entries of one key
+	sibling    int32 // the next key of the same item, or what can be used again, and 1; 0: none
 }
 
-func newIndex() index { return index{keys: map[string]place{}} }
+func newIndex() index { return index{ids: map[string]uint32{}} }
 
-// link puts an entry first among those of its key.
-func (x *index) link(e *entry) {
-	if k := e.item.kind; k != updated {
-		e.next = x.lists[k]
-		x.lists[k] = e
+// admit gives a stream a place.
+func (x *index) admit(s *Stream) {
+	if n := len(x.vacant); n > 0 {
+		s.place = x.vacant[n-1]
+		x.vacant = x.vacant[:n-1]
+		x.streams[s.place] = s
+		return
+	}
+	s.place = uint32(len(x.streams))
+	x.streams = append(x.streams, s)
+}
+
+// dismiss takes out a stream with all its entries.
+func (x *index) dismiss(s *Stream) {
+	for i := range s.entries {
+		if s.entries[i].item >= 0 {
+			x.unlink(s, int32(i))
+		}
+	}
+	x.streams[s.place] = nil
+	x.vacant = append(x.vacant, s.place)
+}
+
+func (x *index) at(r ref) *entry { return &x.streams[r.stream-1].entries[r.entry] }
+
+// linkAll puts in all entries of a stream, which have these keys.
+func (x *index) linkAll(s *Stream, keys []string) {
+	for i, key := range keys {
+		x.link(s, int32(i), key)
+	}
+}
+
+// link puts entry number i of a stream first among those of its key.
+func (x *index) link(s *Stream, i int32, key string) {
+	e := &s.entries[i]
+	var first *ref
+	if e.key < 0 {
+		first = &x.lists[^e.key]
 	} else {
-		at, known := x.keys[e.key]
-		if known {
-			e.next = at.first
-			e.key = e.next.key // one copy of the bytes for all streams
-		} else {
-			at.pos = len(x.order)
-			x.order = append(x.order, e.key)
+		id, known := x.ids[key]
+		if !known {
+			id = x.learn(key)
 		}
-		x.keys[e.key] = place{e, at.pos}
+		e.key = int32(id)
+		first = &x.keys[id].first
 	}
-	if e.next != nil {
-		e.next.prev = e
+	r := ref{s.place + 1, i}
+	if e.next = *first; !e.next.none() {
+		x.at(e.next).prev = r
 	}
+	*first = r
 }
 
-// unlink takes out all entries of an item.
-func (x *index) unlink(it *item) {
-	for e := it.keys; e != nil; e = e.sibling {
-		if e.next != nil {
-			e.next.prev = e.prev
-		}
-		switch {
-		case e.prev != nil:
-			e.prev.next = e.next
-		case it.kind != updated:
-			x.lists[it.kind] = e.next
-		case e.next != nil:
-			x.keys[e.key] = place{e.next, x.keys[e.key].pos}
-		default:
-			x.forget(e.key)
-		}
+// learn gives a key a place.
+func (x *index) learn(key string) (id uint32) {
+	if x.unused > 0 {
+		id = uint32(x.unused - 1)
+		x.unused = x.keys[id].first.entry
+		x.keys[id] = keyed{key: key}
+	} else {
+		id = uint32(len(x.keys))
+		x.keys = append(x.keys, keyed{key: key})
 	}
+	x.ids[key] = id
+	return id
 }
 
-// forget takes out a key. The last one takes its place: whoever goes from the end to the beginning was there before.
-func (x *index) forget(key string) {
-	pos, end := x.keys[key].pos, len(x.order)-1
-	last := x.order[end]
-	x.order[pos] = last
-	x.order[end] = ""
-	x.order = x.order[:end]
-	x.keys[last] = place{x.keys[last].first, pos}
-	delete(x.keys, key)
+// unlink takes out entry number i of a stream.
+func (x *index) unlink(s *Stream, i int32) {
+	e := &s.entries[i]
+	if !e.next.none() {
+		x.at(e.next).prev = e.prev
+	}
+	switch {
+	case !e.prev.none():
+		x.at(e.prev).next = e.next
+	case e.key < 0:
+		x.lists[^e.key] = e.next
+	case !e.next.none():
+		x.keys[e.key].first = e.next
+	default:
+		x.forget(e.key)
+	}
+	e.prev, e.next = ref{}, ref{}
+}
+
+// forget takes out a key. No other is moved: whoever goes through the keys in pieces passes each that stays.
+func (x *index) forget(id int32) {
+	delete(x.ids, x.keys[id].key)
+	x.keys[id] = keyed{first: ref{entry: x.unused}}
+	x.unused = id + 1
 }
 
 // markKey marks what a change of key dirties and appends the streams to be woken. named is how the change is named to
 // those that asked for an ancestor, or for the container that key is, empty if it is not.
 func (x *index) markKey(key, named string, woken []*Stream) []*Stream {
-	woken = x.keys[key].first.markAll("", woken)
+	woken = x.markAll(x.first(key), "", woken)
 	for end := strings.LastIndexByte(key, '/'); end >= 0; end = strings.LastIndexByte(key[:end], '/') {
-		woken = x.keys[key[:end]].first.markAll(named, woken) // a container first, by the key it is asked for
+		woken = x.markAll(x.first(key[:end]), named, woken) // a container first, by the key it is asked for
 	}
 	return woken
 }
 
-// markAll marks the items of e and all entries after it and appends the streams to be woken.
-func (e *entry) markAll(named string, woken []*Stream) []*Stream {
-	for ; e != nil; e = e.next {
-		if s := e.item.stream; s.mark(e.item, named) {
+// first is the first entry of a key, none if nobody asks for it.
+func (x *index) first(key string) ref {
+	if id, known := x.ids[key]; known {
+		return x.keys[id].first
+	}
+	return ref{}
+}
+
+// markAll marks the items of an entry and all after it and appends the streams to be woken.
+func (x *index) markAll(r ref, named string, woken []*Stream) []*Stream {
+	for !r.none() {
+		s := x.streams[r.stream-1]
+		e := &s.entries[r.entry]
+		if s.mark(e.item, named) {
 			woken = append(woken, s)
 		}
+		r = e.next
 	}
 	return woken
 }

@@ -58,23 +58,22 @@ func (p *Pending) Acknowledge(honoured Filter) (*Sender, error) {
 	p.s.mu.Lock()
 	on, subs := p.lists, p.subs
 	p.s.mu.Unlock()
-	items, lists := p.s.owing(f, on, subs)
-	if err := p.s.acknowledge(f, items, lists); err != nil {
+	if err := p.s.acknowledge(f, owing(f, on, subs)); err != nil {
 		return nil, err
 	}
 	return &Sender{p.s}, nil
 }
 
-// acknowledge makes a stream owe its acknowledgement, and from now on what the items say.
-func (s *Stream) acknowledge(f Filter, items []*item, lists int) error {
-	wake, err := s.admit(f, items, lists)
+// acknowledge makes a stream owe its acknowledgement, and from now on what is in a set.
+func (s *Stream) acknowledge(f Filter, owed *newSet) error {
+	wake, err := s.admit(f, owed)
 	if wake {
 		s.carrier.Wake(s)
 	}
 	return err
 }
 
-func (s *Stream) admit(f Filter, items []*item, lists int) (wake bool, err error) {
+func (s *Stream) admit(f Filter, owed *newSet) (wake bool, err error) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.mu.Lock()
@@ -83,11 +82,7 @@ func (s *Stream) admit(f Filter, items []*item, lists int) (wake bool, err error
 		return false, err
 	}
 	s.handled.pending = false
-	s.ack, s.items, s.lists = &f, items, lists
-	for _, it := range items {
-		for e := it.keys; e != nil; e = e.sibling {
-			s.hub.index.link(e)
-		}
-	}
+	s.ack, s.set = &f, owed.set
+	s.hub.index.linkAll(s, owed.keys)
 	return s.rouseLocked(), nil
 }

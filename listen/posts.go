@@ -28,7 +28,7 @@ func (s *Stream) postDueLocked(now moment) bool {
 	if first.due == never {
 		first.due = now
 	}
-	return len(s.dirty) == 0 || s.dirty[0].due > first.due
+	return len(s.dirty) == 0 || s.firstDueLocked() > first.due
 }
 
 // takePostLocked takes the first post to hand it out.
@@ -59,7 +59,7 @@ func (s *Stream) addPost(n notification, p *post) (wake bool, err error) {
 	if s.handled.cause != nil {
 		return false, s.handled.cause
 	}
-	if n.kind != posted && !s.coversLocked(n.kind, n.uri) {
+	if n.kind != posted && !s.covers(n.kind, n.uri) {
 		return false, notAcknowledged(n.kind, n.uri)
 	}
 	s.handled.posts = append(s.handled.posts, p)

@@ -41,12 +41,14 @@ func (s *Stream) tell(k kind, uri string) (wake bool, err error) {
 	if s.handled.cause != nil {
 		return false, s.handled.cause
 	}
-	it := s.findKind(k, uri)
-	if it == nil {
+	i := s.findKind(k, uri)
+	if i < 0 {
 		return false, notAcknowledged(k, uri)
 	}
-	wake = s.markLocked(it, "")
-	it.changed = tooMany // a message that named what the source found would deny the rest
+	wake = s.markLocked(i, "")
+	if s.hub.changedMember != "" {
+		s.nameLocked(i, tooMany) // a message that named what the source found would deny the rest
+	}
 	return wake, nil
 }
 

@@ -23,36 +23,35 @@ type Stream struct {
 	carrier Carrier
 	info    []byte // names the server in the completion result, nil if that does not
 	id      string // the request's id as spelled, empty on a legacy stream
-	pos     int    // place in Hub.streams; guarded by Hub.mu
+	place   uint32 // in index.streams; guarded by Hub.mu
 
 	// mu guards what follows. It is held for a few memory operations only.
-	mu         sync.Mutex
-	ack        *Filter          // owed before anything else, nil once handed out
-	items      []*item          // all it can owe; edited with Hub.mu held too
-	byURI      map[string]*item // items by URI, nil until needed
-	lists      int              // how many of items are lists
-	dirty      dirtySet         // those it owes
-	turns      uint64           // how often one became dirty
-	asked      moment           // when the carrier will ask by itself; always while it is awake, never while idle
-	completing bool             // nothing more is marked; what is owed is due at once
-	finished   bool             // the completion result was handed out
-	over       bool             // silence; the items are Hub.forget's
-	forgotten  bool             // Hub.forget is through
-	done       chan struct{}    // made by the first Done, closed by Hub.forget
+	mu  sync.Mutex
+	ack *Filter // owed before anything else, nil once handed out
+	set
+	dirty      dirtySet           // the items it owes
+	changed    map[int32]*changes // what their messages name; none for those that name nothing
+	turns      uint64             // how often one became dirty
+	asked      moment             // when the carrier will ask by itself; always while it is awake, never while idle
+	completing bool               // nothing more is marked; what is owed is due at once
+	finished   bool               // the completion result was handed out
+	over       bool               // silence; the entries are Hub.forget's
+	forgotten  bool               // Hub.forget is through
+	done       chan struct{}      // made by the first Done, closed by Hub.forget
 
 	handled *handled // nil without a Handler; set when the stream is made
 }
 
-// newStream builds a stream that is not yet in the hub.
-func newStream(h *Hub, id string, f Filter, subs []Sub, c Carrier, info []byte) *Stream {
-	s := &Stream{hub: h, carrier: c, info: info, id: id, asked: never}
+// newStream builds a stream that is not yet in the hub, and returns the keys of its entries.
+func newStream(h *Hub, id string, f Filter, subs []Sub, c Carrier, info []byte) (s *Stream, keys []string) {
+	owed := setOf(f, subs)
+	s = &Stream{hub: h, carrier: c, info: info, id: id, asked: never, set: owed.set}
 	if id != "" {
 		s.ack = &f
 		s.asked = always
 		s.completing = f.IsEmpty() && len(subs) == 0
 	}
-	s.build(f, subs)
-	return s
+	return s, owed.keys
 }
 
 // ID is the listen request's id as the client spelled it, nil on a legacy stream.
@@ -76,7 +75,7 @@ func (s *Stream) Next(dst []byte, now time.Time) (frame []byte, wait time.Durati
 	case nothing:
 		return nil, m.wait
 	case ended:
-		s.hub.forget(s, m.items)
+		s.hub.forget(s)
 		return nil, Over
 	case acknowledged:
 		return appendAcknowledged(dst, s.id, m.ack), 0
@@ -98,7 +97,6 @@ type message struct {
 	named []string      // of updated: what changed at a container or beneath it
 	ack   *Filter       // of acknowledged
 	wait  time.Duration // of nothing
-	items []*item       // of ended: what is still in the index
 	post  *post         // of posted
 }
 
@@ -114,18 +112,19 @@ func (s *Stream) nextLocked(now moment) message {
 	case s.postDueLocked(now):
 		return message{kind: posted, post: s.takePostLocked()}
 	case len(s.dirty) > 0:
-		if due := s.dirty[0].due; due > now && !s.completing {
+		if due := s.firstDueLocked(); due > now && !s.completing {
 			s.asked = due
 			return message{kind: nothing, wait: time.Duration(due - now)}
 		}
-		it := s.dirty.first()
+		i := s.dirty.first(s.items)
+		it := &s.items[i]
 		it.due = now + s.hub.interval(it.kind)
 		if len(s.dirty) == 0 && cap(s.dirty) > 16 {
 			s.dirty = nil
 		}
-		named := it.changed.named()
-		it.changed = nil
-		return message{kind: it.kind, uri: it.uri, named: named}
+		named := s.changed[i].named()
+		delete(s.changed, i)
+		return message{kind: it.kind, uri: s.uri(i), named: named}
 	case !s.completing:
 		s.asked = never
 		return message{kind: nothing}
@@ -136,36 +135,49 @@ func (s *Stream) nextLocked(now moment) message {
 		}
 		return message{kind: result}
 	default:
-		return message{kind: ended, items: s.silenceLocked()}
+		s.silenceLocked()
+		return message{kind: ended}
 	}
 }
 
+// firstDueLocked is when the first item is due that the stream owes.
+func (s *Stream) firstDueLocked() moment { return s.items[s.dirty[0]].due }
+
 // mark makes an item dirty and reports whether the carrier is to be woken. named is what the item's message names of the
 // change, empty if nothing.
-func (s *Stream) mark(it *item, named string) (wake bool) {
+func (s *Stream) mark(i int32, named string) (wake bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.markLocked(it, named)
+	return s.markLocked(i, named)
 }
 
-func (s *Stream) markLocked(it *item, named string) (wake bool) {
+func (s *Stream) markLocked(i int32, named string) (wake bool) {
 	if s.completing || s.over {
 		return false
 	}
 	if named != "" {
-		it.changed = it.changed.add(named)
+		s.nameLocked(i, s.changed[i].add(named))
 	}
-	if it.slot >= 0 {
+	it := &s.items[i]
+	if it.slot > 0 {
 		return false
 	}
 	s.turns++
 	it.turn = s.turns
-	s.dirty.add(it)
+	s.dirty.add(s.items, i)
 	if it.due >= s.asked {
 		return false
 	}
 	s.asked = always
 	return true
+}
+
+// nameLocked sets what the next message of an item names.
+func (s *Stream) nameLocked(i int32, c *changes) {
+	if s.changed == nil {
+		s.changed = make(map[int32]*changes)
+	}
+	s.changed[i] = c
 }
 
 // Cancel silences the stream at once: a Next that is called after it returns nothing, neither what was owed nor the
@@ -176,7 +188,7 @@ func (s *Stream) Cancel() {
 		s.mu.Unlock()
 		return
 	}
-	items := s.silenceLocked()
+	s.silenceLocked()
 	h := s.handled
 	if h != nil {
 		h.closeLocked(ErrCancelled)
@@ -185,7 +197,7 @@ func (s *Stream) Cancel() {
 	if h != nil {
 		h.stop(h.cause)
 	}
-	s.hub.forget(s, items)
+	s.hub.forget(s)
 }
 
 // Complete ends the stream in good order: Next hands out what is owed without regard to pacing, then the completion
@@ -247,13 +259,11 @@ func (s *Stream) Done() <-chan struct{} {
 	return s.done
 }
 
-// silenceLocked makes the stream over and returns its items, which are still in the index: the caller passes them to
-// Hub.forget once it holds no lock.
-func (s *Stream) silenceLocked() []*item {
-	items := s.items
-	s.over, s.ack, s.items, s.byURI, s.dirty = true, nil, nil, nil, nil
-	s.lists = 0
-	return items
+// silenceLocked makes the stream over. Its entries are still in the index: the caller has Hub.forget take them out once it
+// holds no lock.
+func (s *Stream) silenceLocked() {
+	s.over, s.ack, s.dirty, s.changed = true, nil, nil, nil
+	s.items, s.lists, s.uris, s.text, s.added, s.byURI = nil, 0, 0, "", nil, nil
 }
 
 func (s *Stream) closeDone() {

@@ -76,15 +76,10 @@ var aFolder = &stat{}
 // noteRead takes note of how a read ended: it found s, a file in this state, or has this error. It returns errMoved if the disk
 // has changed since, so that it may have turned back before the note was there, and errStale if there is no room for the note.
 func (r *Root) noteRead(rd reading, s *stat, err error) (again error) {
-	var tooLarge *mcp.TooLargeError
-	var absent *mcp.NotFoundError
-	var more needsRoom
 	switch {
 	case errors.Is(err, errMoved):
 		return errMoved
-	case errors.As(err, &more):
-		return nil
-	case err == nil, errors.As(err, &tooLarge):
+	case err == nil, errors.As(err, new(*mcp.TooLargeError)):
 		if s == nil { // a directory, which is read from the index
 			return nil
 		}
@@ -92,7 +87,9 @@ func (r *Root) noteRead(rd reading, s *stat, err error) (again error) {
 		if s.readable { // the bits do not tell why, or did not yet when they were looked at
 			return r.rested(rd.rel, s)
 		}
-	case errors.As(explain("", err), &absent):
+	case errors.As(err, new(needsRoom)):
+		return nil
+	case isAbsent(explain("", err)):
 		s = nil
 	default:
 		return nil

@@ -65,7 +65,7 @@ func TestCollectorGoesOn(t *testing.T) {
 		l.entries, l.in, l.err = p.scan(rel, d.in)
 		p.learn(d, rel, l)
 	}
-	c := collector{most: 10, after: "d/a"}
+	c := collector{left: 10, after: "d/a"}
 	for _, step := range []struct {
 		learn, after string
 		items        int
@@ -77,8 +77,8 @@ func TestCollectorGoesOn(t *testing.T) {
 		if !c.blocked {
 			c.after = ""
 		}
-		if c.after != step.after || len(c.items) != step.items {
-			t.Errorf("after %q: goes on at %q, want %q; %d items, want %d", step.learn, c.after, step.after, len(c.items), step.items)
+		if c.after != step.after || 10-c.left != step.items {
+			t.Errorf("after %q: goes on at %q, want %q; %d items, want %d", step.learn, c.after, step.after, 10-c.left, step.items)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
@@ -18,13 +19,20 @@ const bodyBlock = 45 << 10
 // body is a large file that was read once, to learn what it is, and is read again to be handed out. Whatever is written to it
 // meanwhile, the second reading gives what the first one saw, or an error. It implements [mcp.Body].
 type body struct {
-	f        content
+	*survey
+	f      content
+	block  *[bodyBlock]byte // nil once it is closed
+	forget func()           // lets nobody else go by the survey; nil: nobody does
+}
+
+// survey is what the first reading of a large file has found. Immutable.
+type survey struct {
 	sums     []uint64 // of the blocks
 	size     int64    // bytes
 	measured int64
+	asked    bool // somebody was asked for that
 	text     bool
-	head     []byte           // its first bytes
-	block    *[bodyBlock]byte // nil once it is closed
+	head     []byte // its first bytes
 }
 
 var (
@@ -32,13 +40,19 @@ var (
 	seed   = maphash.MakeSeed()
 )
 
-// readBody reads f as readWhole does, block by block. The body closes it; who gets an error does so.
+// readBody reads f as readWhole does, block by block, unless that was done before. The body closes it; who gets an error does so.
 func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.FileInfo, measure func([]byte) int) (*body, error) {
 	b := &body{f: f, block: blocks.Get().(*[bodyBlock]byte)}
 	for range attempts {
+		was, began := newStat(before, r.who), time.Now()
 		err := r.fits(uri, before.Size(), r.maxSize)
+		if known := r.surveys.of(was, measure != nil); err == nil && known != nil {
+			b.survey = known
+			b.forget = func() { r.surveys.forget(was, known) }
+			return b, nil
+		}
 		if err == nil {
-			err = b.survey(ctx, r.maxSize, measure)
+			b.survey, err = b.look(ctx, r.maxSize, measure)
 		}
 		var after fs.FileInfo
 		if err == nil {
@@ -51,7 +65,8 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 			b.recycle()
 			return nil, err
 		}
-		if newStat(before, r.who).untorn(newStat(after, r.who)) {
+		if was.untorn(newStat(after, r.who)) {
+			r.surveys.keep(was, b.survey, began)
 			break
 		}
 		before = after
@@ -59,35 +74,35 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 	return b, nil
 }
 
-// survey reads all of the file, or little more than most bytes.
-func (b *body) survey(ctx context.Context, most int64, measure func([]byte) int) error {
-	*b = body{f: b.f, block: b.block, sums: b.sums[:0]}
+// look reads all of the file, or little more than most bytes.
+func (b *body) look(ctx context.Context, most int64, measure func([]byte) int) (*survey, error) {
+	s := &survey{asked: measure != nil}
 	var text textCheck
-	for b.size <= most {
+	for s.size <= most {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		block, err := b.read(b.size)
+		block, err := b.read(s.size)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(block) == 0 {
 			break
 		}
-		if b.size == 0 {
-			b.head = append(b.head, block[:min(len(block), sniffLen)]...)
+		if s.size == 0 {
+			s.head = append(s.head, block[:min(len(block), sniffLen)]...)
 		}
-		b.size += int64(len(block))
-		b.sums = append(b.sums, maphash.Bytes(seed, block))
+		s.size += int64(len(block))
+		s.sums = append(s.sums, maphash.Bytes(seed, block))
 		if text.add(block); measure != nil && !text.bad {
-			b.measured += int64(measure(block))
+			s.measured += int64(measure(block))
 		}
 		if len(block) < bodyBlock {
 			break
 		}
 	}
-	b.text = text.good()
-	return nil
+	s.text = text.good()
+	return s, nil
 }
 
 // read reads the block at an offset. It is short at the end of the file only.
@@ -115,13 +130,20 @@ func (b *body) Block(i int) ([]byte, error) {
 	off := int64(i) * bodyBlock
 	block, err := b.read(off)
 	if err != nil {
-		return nil, mcp.ErrChanged // it could be read before
+		return nil, b.changed() // it could be read before
 	}
 	block = block[:min(int64(len(block)), b.size-off)]
 	if maphash.Bytes(seed, block) != b.sums[i] {
-		return nil, mcp.ErrChanged
+		return nil, b.changed()
 	}
 	return block, nil
+}
+
+func (b *body) changed() error {
+	if b.forget != nil {
+		b.forget()
+	}
+	return mcp.ErrChanged
 }
 
 // Close implements [mcp.Body].

@@ -59,52 +59,42 @@ func NewCatalogue(opts *CatalogueOptions, roots ...*Root) *Catalogue {
 	return c
 }
 
-// List returns the page that follows cursor, the first one for nil. It waits for Load as far as the page needs it. Errors:
-// mcp.ErrBadCursor, that of ctx.
-func (c *Catalogue) List(ctx context.Context, cursor *string) (mcp.ResourcePage, error) {
-	var out mcp.ResourcePage
+// List calls entry with each resource of the page that follows cursor, the first one for nil, and returns the cursor of the
+// page after it, "" if there is none. entry may keep a copy of what it is given. List waits for Load as far as the page needs
+// it. Errors: mcp.ErrBadCursor, that of ctx, which may come after a part of the page.
+func (c *Catalogue) List(ctx context.Context, cursor *string, entry func(*mcp.Resource)) (next string, err error) {
 	start, after := 0, ""
 	if cursor != nil {
-		var err error
 		if start, after, err = decodeCursor(*cursor, c.prefixes); err != nil {
-			return out, err
+			return "", err
 		}
 	}
 	if cursor == nil { // the whole walk tells of what was there when it began
 		c.update(ctx)
 	}
-	count := 0
+	room := c.pageSize
 	last := "" // the cursor that ends the page
 	for i := start; i < len(c.roots); i++ {
-		r, room := c.roots[i], c.pageSize-count
-		items, err := r.collect(ctx, after, room+1) // one more tells whether there is another page
+		r := c.roots[i]
+		files, more, err := r.collect(ctx, after, room)
 		if err != nil {
-			return out, err
+			return "", err
 		}
 		after = ""
-		more := len(items) > room
-		if more {
-			items = items[:room]
+		if err := r.describe(ctx, files, c.labels[i], entry); err != nil {
+			return "", err
 		}
-		entries, err := r.describe(ctx, items, c.labels[i])
-		if err != nil {
-			return out, err
+		for _, part := range files {
+			room -= len(part.files)
 		}
-		if out.Resources == nil {
-			out.Resources = entries
-		} else {
-			out.Resources = append(out.Resources, entries...)
-		}
-		count += len(items)
-		if n := len(items); n > 0 {
-			last = encodeCursor(c.prefixes[i], join(items[n-1].dir, items[n-1].file.name))
+		if n := len(files); n > 0 {
+			last = encodeCursor(c.prefixes[i], files[n-1].last())
 		}
 		if more {
-			out.NextCursor = last
-			break
+			return last, nil
 		}
 	}
-	return out, nil
+	return "", nil
 }
 
 // Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *mcp.NotFoundError,
@@ -117,8 +107,7 @@ func (c *Catalogue) Read(ctx context.Context, uri string, opts *mcp.ReadOptions)
 	}
 	c.asked()
 	out, err := c.readAny(ctx, uri, opts, false)
-	var absent *mcp.NotFoundError
-	if errors.Is(err, errStale) || errors.As(err, &absent) {
+	if errors.Is(err, errStale) || isAbsent(err) {
 		c.update(ctx)
 		out, err = c.readAny(ctx, uri, opts, true)
 	}
@@ -134,8 +123,7 @@ func (c *Catalogue) readAny(ctx context.Context, uri string, opts *mcp.ReadOptio
 			if err == nil {
 				return out, nil
 			}
-			var absent *mcp.NotFoundError
-			if !errors.As(err, &absent) {
+			if !isAbsent(err) {
 				failed = cmp.Or(failed, err) // another root may have it all the same, if this one cannot tell that it is not its own
 				break
 			}
@@ -146,6 +134,9 @@ func (c *Catalogue) readAny(ctx context.Context, uri string, opts *mcp.ReadOptio
 	}
 	return mcp.Contents{}, &mcp.NotFoundError{URI: uri}
 }
+
+// isAbsent reports whether an error says that nothing is there.
+func isAbsent(err error) bool { return err != nil && errors.As(err, new(*mcp.NotFoundError)) }
 
 // Templates returns one template for each root (RFC 6570; the path goes in percent-encoded).
 func (c *Catalogue) Templates() []mcp.ResourceTemplate {

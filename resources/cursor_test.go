@@ -19,11 +19,11 @@ func TestBadCursors(t *testing.T) {
 		"", "x", "!", good + "A", good[1:], strings.ToLower(good) + "=", encodeCursor("other://", "a"), encodeCursor("test://", "../a"),
 		encodeCursor("test://", ""), base64.RawURLEncoding.EncodeToString([]byte("\x01abcda")),
 	} {
-		if _, err := p.cat.List(context.Background(), &c); !errors.Is(err, mcp.ErrBadCursor) {
+		if _, err := listPage(context.Background(), p.cat, &c); !errors.Is(err, mcp.ErrBadCursor) {
 			t.Errorf("%q: %v", c, err)
 		}
 	}
-	if page, err := p.cat.List(context.Background(), &good); err != nil || len(page.Resources) != 0 {
+	if page, err := listPage(context.Background(), p.cat, &good); err != nil || len(page.Resources) != 0 {
 		t.Errorf("a good one: %+v, %v", page, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestPagesShowWhatPersists(t *testing.T) {
 	var got []string
 	var cursor *string
 	for n := 0; ; n++ {
-		page, err := p.cat.List(context.Background(), cursor)
+		page, err := listPage(context.Background(), p.cat, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestCursorOfAFileThatWent(t *testing.T) {
 	p.load()
 	walk := func(gone string) []string {
 		cursor := encodeCursor("test://", gone)
-		page, err := p.cat.List(context.Background(), &cursor)
+		page, err := listPage(context.Background(), p.cat, &cursor)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -195,7 +195,7 @@ func (e *end) wrong(keys, list []string) string {
 func (e *end) list() (out []string) {
 	var cursor *string
 	for {
-		page, err := e.cat.List(context.Background(), cursor)
+		page, err := resources.ListPage(context.Background(), e.cat, cursor)
 		e.must(err)
 		for _, r := range page.Resources {
 			out = append(out, r.Name)

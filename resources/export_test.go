@@ -11,6 +11,9 @@ import (
 // Observed is what an independent walk of the disk found.
 type Observed map[string]seen
 
+// ListPage returns a page as a whole.
+var ListPage = listPage
+
 // Flags are what a directory is opened with.
 type Flags struct{ flags }
 

@@ -11,14 +11,17 @@ import (
 
 // handle is a file that is opened to be looked at or read at once, and closed. It is used by one goroutine. An *os.File asks
 // the kernel five times more, whether one can wait for it, which nobody does here.
-type handle struct{ fd int }
+type handle struct {
+	fd   int
+	size int64 // bytes, as Stat last found it
+}
 
 // openHandle opens a path as os.OpenFile does.
 func openHandle(path string, flags int) (*handle, error) {
 	for {
 		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
 		if err == nil {
-			return &handle{fd}, nil
+			return &handle{fd: fd}, nil
 		}
 		if !errors.Is(err, unix.EINTR) {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -32,6 +35,7 @@ func (h *handle) Stat() (fs.FileInfo, error) {
 	for {
 		err := unix.Fstat(h.fd, &i.st)
 		if err == nil {
+			h.size = i.st.Size
 			return i, nil
 		}
 		if !errors.Is(err, unix.EINTR) {
@@ -40,7 +44,7 @@ func (h *handle) Stat() (fs.FileInfo, error) {
 	}
 }
 
-// ReadAt implements [io.ReaderAt].
+// ReadAt implements [io.ReaderAt]. Where the file should end it takes less than was asked for as the end, without asking again.
 func (h *handle) ReadAt(p []byte, off int64) (read int, err error) {
 	const most = 1 << 30 // the kernel takes no more at a time
 	for read < len(p) {
@@ -52,7 +56,9 @@ func (h *handle) ReadAt(p []byte, off int64) (read int, err error) {
 		case n == 0:
 			return read, io.EOF
 		default:
-			read += n
+			if read += n; read < len(p) && off+int64(read) == h.size {
+				return read, io.EOF
+			}
 		}
 	}
 	return read, nil

@@ -143,12 +143,31 @@ func (p *place) list() []string {
 	return out
 }
 
+// sheet is a page of the list.
+type sheet struct {
+	Resources  []mcp.Resource
+	NextCursor string
+}
+
+func listPage(ctx context.Context, c *Catalogue, cursor *string) (s sheet, err error) {
+	s.NextCursor, err = c.List(ctx, cursor, func(r *mcp.Resource) { s.Resources = append(s.Resources, *r) })
+	return s, err
+}
+
+// countIn is how many files there are in runs of them.
+func countIn(files []run) (n int) {
+	for _, part := range files {
+		n += len(part.files)
+	}
+	return n
+}
+
 func (p *place) entries() []mcp.Resource {
 	p.t.Helper()
 	var out []mcp.Resource
 	var cursor *string
 	for {
-		page, err := p.cat.List(context.Background(), cursor)
+		page, err := listPage(context.Background(), p.cat, cursor)
 		if err != nil {
 			p.t.Fatal(err)
 		}

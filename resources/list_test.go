@@ -45,13 +45,13 @@ func TestPageSize(t *testing.T) {
 	p.paged(2)
 	p.load()
 	p.wantList("a", "b", "c", "d/a", "d/b")
-	page, _ := p.cat.List(context.Background(), nil)
+	page, _ := listPage(context.Background(), p.cat, nil)
 	if len(page.Resources) != 2 || page.NextCursor == "" {
 		t.Errorf("%+v", page)
 	}
 	p.paged(5)
 	p.load()
-	if page, _ := p.cat.List(context.Background(), nil); len(page.Resources) != 5 || page.NextCursor != "" {
+	if page, _ := listPage(context.Background(), p.cat, nil); len(page.Resources) != 5 || page.NextCursor != "" {
 		t.Errorf("a page that is just full: %+v", page)
 	}
 }
@@ -68,7 +68,7 @@ func TestPagesCrossRoots(t *testing.T) {
 	var got []string
 	var cursor *string
 	for range 10 {
-		page, err := cat.List(context.Background(), cursor)
+		page, err := listPage(context.Background(), cat, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +96,8 @@ func TestPagesCrossRoots(t *testing.T) {
 
 func TestListOfNothing(t *testing.T) {
 	p := serve(t).load()
-	page, err := p.cat.List(context.Background(), nil)
-	if err != nil || page.Resources == nil || len(page.Resources) != 0 || page.NextCursor != "" {
+	page, err := listPage(context.Background(), p.cat, nil)
+	if err != nil || len(page.Resources) != 0 || page.NextCursor != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestListWaitsOnlyForWhatItNeeds(t *testing.T) {
 	p.paged(2)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := p.cat.List(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := listPage(ctx, p.cat, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("nothing is loaded: %v", err)
 	}
 	// load the root and d by hand, as Load would have done half way
@@ -117,14 +117,14 @@ func TestListWaitsOnlyForWhatItNeeds(t *testing.T) {
 		l.entries, l.in, l.err = p.scan(d, node.in)
 		p.learn(node, d, l)
 	}
-	page, err := p.cat.List(context.Background(), nil)
+	page, err := listPage(context.Background(), p.cat, nil)
 	if err != nil || len(page.Resources) != 2 || page.NextCursor == "" {
 		t.Fatalf("the first page is known: %+v, %v", page, err)
 	}
 	next := make(chan []string)
 	go func() {
 		var out []string
-		page, err := p.cat.List(context.Background(), &page.NextCursor)
+		page, err := listPage(context.Background(), p.cat, &page.NextCursor)
 		for _, r := range page.Resources {
 			out = append(out, r.Name)
 		}
@@ -153,7 +153,7 @@ func TestReadersDuringLoad(t *testing.T) {
 		var n int
 		var cursor *string
 		for {
-			page, err := p.cat.List(context.Background(), cursor)
+			page, err := listPage(context.Background(), p.cat, cursor)
 			n += len(page.Resources)
 			if err != nil || page.NextCursor == "" {
 				if n != 290 {

@@ -10,13 +10,16 @@ import (
 // tables of the host are not asked.
 func typeByName(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		ext := name[i+1:]
-		if t := typeOfExt[ext]; t != "" {
-			return t
-		}
-		return typeOfExt[strings.ToLower(ext)]
+		return typeByExtension(name[i+1:])
 	}
 	return typeOfName[strings.ToLower(name)]
+}
+
+func typeByExtension(ext string) string {
+	if t := typeOfExt[ext]; t != "" {
+		return t
+	}
+	return typeOfExt[strings.ToLower(ext)]
 }
 
 // sniffLen is how much of a file its type is found by.

@@ -511,7 +511,7 @@ func stormWithReaders(t *testing.T, f flags) {
 				return
 			default:
 			}
-			if _, err := p.cat.List(context.Background(), nil); err != nil {
+			if _, err := listPage(context.Background(), p.cat, nil); err != nil {
 				done <- err
 				return
 			}

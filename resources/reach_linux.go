@@ -27,7 +27,7 @@ func openWhole(path string, flags int) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &handle{fd}, nil
+	return &handle{fd: fd}, nil
 }
 
 // openIn opens a path below an open directory that must not lead through a link, nor out of it.
@@ -36,7 +36,7 @@ func openIn(dir *handle, path string, flags int) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &handle{fd}, nil
+	return &handle{fd: fd}, nil
 }
 
 func openat2(dir int, path string, flags int, resolve uint64) (fd int, err error) {

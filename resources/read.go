@@ -40,10 +40,8 @@ func (needsRoom) Error() string { return "more memory is needed" }
 
 // explain turns any failure of a read into one that a client may see.
 func explain(uri string, err error) error {
-	var tooLarge *mcp.TooLargeError
-	var no syscall.Errno
 	switch {
-	case err == nil, err == errStale, errors.As(err, &tooLarge), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, err == errStale, errors.As(err, new(*mcp.TooLargeError)), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, errDenied):
 		return &mcp.ReadError{URI: uri, Reason: fs.ErrPermission.Error()}
@@ -51,7 +49,7 @@ func explain(uri string, err error) error {
 		return &mcp.ReadError{URI: uri, Reason: errUnknown.Error()}
 	case errors.Is(err, errMoved):
 		return &mcp.ReadError{URI: uri, Reason: errMoved.Error()}
-	case errors.As(err, &no) && passing(err):
+	case errors.As(err, new(syscall.Errno)) && passing(err):
 		return &mcp.ReadError{URI: uri, Reason: reason(err)}
 	}
 	return &mcp.NotFoundError{URI: uri}

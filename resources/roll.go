@@ -84,14 +84,25 @@ func (r *roll[E]) all() iter.Seq[E] { return r.from(0) }
 // from goes over the entries from number i on.
 func (r *roll[E]) from(i int) iter.Seq[E] {
 	return func(yield func(E) bool) {
+		for run := range r.runs(i) {
+			for _, e := range run {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// runs is from, many at a time, not to be edited.
+func (r *roll[E]) runs(i int) iter.Seq[[]E] {
+	return func(yield func([]E) bool) {
 		if i >= r.len() {
 			return
 		}
 		for _, p := range r.pieces[r.holder(i):] {
-			for _, e := range p.list[max(i-p.from, 0):] {
-				if !yield(e) {
-					return
-				}
+			if !yield(p.list[max(i-p.from, 0):]) {
+				return
 			}
 		}
 	}

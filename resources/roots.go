@@ -63,11 +63,12 @@ func OpenRoots(specs []Spec, opts *Options) ([]*Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	inner := nested(sites)
 	var roots []*Root
 	missing := 0
 	for i, spec := range specs {
 		own := *opts
-		own.Without = slices.Concat(opts.Without, sites[i].within(sites))
+		own.Without = slices.Concat(opts.Without, inner[i])
 		if len(specs) > 1 && own.Base != "" {
 			own.Base += names[i] + "/"
 		}

@@ -123,7 +123,7 @@ func (e *coming) await(files ...string) {
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()
 	for {
-		page, err := e.cat.List(e.t.Context(), nil)
+		page, err := resources.ListPage(e.t.Context(), e.cat, nil)
 		e.must(err)
 		var got []string
 		for _, r := range page.Resources {

@@ -210,12 +210,13 @@ func (p *Rounds) lookBeneath(ctx context.Context) {
 	for ; turns > 0 && p.left > 0 && ctx.Err() == nil; turns-- {
 		p.top = p.tops[i%len(p.tops)]
 		files := p.root.beneath(p.top, p.after, p.left)
-		for _, it := range files {
-			p.lookAt(it)
+		for _, part := range files {
+			for _, f := range part.files {
+				p.lookAt(item{part.dir, f})
+			}
 		}
 		if p.left == 0 {
-			last := files[len(files)-1]
-			p.after = strings.TrimPrefix(join(last.dir, last.file.name), p.top+"/")
+			p.after = strings.TrimPrefix(files[len(files)-1].last(), p.top+"/")
 			return
 		}
 		p.after = ""
@@ -224,14 +225,14 @@ func (p *Rounds) lookBeneath(ctx context.Context) {
 }
 
 // beneath returns the first n files below the directory top that follow the path after, relative to it.
-func (r *Root) beneath(top, after string, n int) []item {
+func (r *Root) beneath(top, after string, n int) []run {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	d, rest := r.tree.descend(top)
 	if rest != "" {
 		return nil
 	}
-	c := collector{most: n}
+	c := collector{left: n}
 	c.walk(d, top, after)
-	return c.items
+	return c.runs
 }

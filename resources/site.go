@@ -52,30 +52,34 @@ func (s *site) same(real string, info fs.FileInfo) bool {
 	return s.real == real || s.info != nil && info != nil && os.SameFile(s.info, info)
 }
 
-// within returns the paths below s of those sites that are inside it.
-func (s *site) within(sites []site) (paths []string) {
+// nested returns, for each site, the paths below it of those sites that are inside it.
+func nested(sites []site) [][]string {
+	paths := make([][]string, len(sites))
+	infos := map[string]fs.FileInfo{} // nil: nothing is there
 	for _, inner := range sites {
-		if rel := s.pathOf(inner.real); rel != "" {
-			paths = append(paths, rel)
+		for at, up := inner.real, filepath.Dir(inner.real); up != at; at, up = up, filepath.Dir(up) {
+			info, known := infos[up]
+			if !known {
+				info, _ = os.Stat(up)
+				infos[up] = info
+			}
+			for i := range sites {
+				if sites[i].same(up, info) {
+					paths[i] = append(paths[i], asSpelled(up, inner.real))
+				}
+			}
 		}
 	}
 	return paths
 }
 
-// pathOf returns the path below s of what is at real, as the disk spells it, and "" if it is not below s.
-func (s *site) pathOf(real string) string {
+// asSpelled returns the path below outer of what is at real, as the disk spells it.
+func asSpelled(outer, real string) string {
 	rel := ""
-	for up := real; ; {
-		parent := filepath.Dir(up)
-		if parent == up {
-			return ""
-		}
-		rel = strings.TrimSuffix(join(onDisk(parent, filepath.Base(up)), rel), "/")
-		up = parent
-		if fi, err := os.Stat(up); s.real == up || err == nil && s.same(up, fi) {
-			return rel
-		}
+	for at := real; at != outer; at = filepath.Dir(at) {
+		rel = strings.TrimSuffix(join(onDisk(filepath.Dir(at), filepath.Base(at)), rel), "/")
 	}
+	return rel
 }
 
 // onDisk returns name as the directory spells it, if it has it under another spelling.

@@ -28,6 +28,12 @@ type file struct {
 	gone atomic.Bool          // no longer served
 }
 
+// item is a file and the path of the directory that it is in.
+type item struct {
+	dir  string
+	file *file
+}
+
 // path returns the path of d below the root, "" for the root itself.
 func (d *dir) path() string {
 	if d.parent == nil {

@@ -46,17 +46,17 @@ func TestAnswersFromTheIndexAreUpToDate(t *testing.T) {
 	}
 
 	late = "n"
-	page, err := p.cat.List(t.Context(), nil)
+	page, err := listPage(t.Context(), p.cat, nil)
 	if err != nil || len(page.Resources) != 3 || page.Resources[1].Name != "n" {
 		t.Errorf("the first page is %+v, %v", page.Resources, err)
 	}
 	want("a page", 1)
-	if _, err := p.cat.List(t.Context(), &page.NextCursor); err != nil {
+	if _, err := listPage(t.Context(), p.cat, &page.NextCursor); err != nil {
 		t.Error(err)
 	}
 	want("another page", 0)
 	bad := "bad"
-	if _, err := p.cat.List(t.Context(), &bad); !errors.Is(err, mcp.ErrBadCursor) {
+	if _, err := listPage(t.Context(), p.cat, &bad); !errors.Is(err, mcp.ErrBadCursor) {
 		t.Error(err)
 	}
 	want("a bad cursor", 0)

@@ -67,7 +67,7 @@ func walkWhole(t *testing.T, cat *Catalogue, expected map[string]bool, next func
 	seen = make(map[string]int, len(expected))
 	var cursor *string
 	for {
-		page, err := cat.List(t.Context(), cursor)
+		page, err := listPage(t.Context(), cat, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,9 +43,6 @@ func (f *inflight) store(c *call, frame *[]byte) (ready bool) {
 // answerLocked gives a call its answer and lets go of what it asked.
 func (f *inflight) answerLocked(c *call, frame *[]byte) {
 	c.msg, c.req = jsonrpc.Message{}, request{}
-	if c.stop != nil {
-		c.stop() // what is refused before it is served ends here
-	}
 	c.state = answered
 	c.frame = frame
 	if c.batch != nil {

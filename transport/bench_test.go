@@ -167,10 +167,10 @@ func BenchmarkParseAndRoute(b *testing.B) {
 
 func BenchmarkListPage(b *testing.B) {
 	cat := newFakeCatalogue()
-	var page mcp.ResourcePage
+	var page fakePage
 	for i := range 1000 {
-		page.Resources = append(page.Resources, mcp.Resource{URI: fmt.Sprintf("test://top/directory/file-%d.md", i), Name: fmt.Sprintf("directory/file-%d.md", i),
-			MIMEType: "text/markdown", Size: 1234, Annotations: &mcp.Annotations{LastModified: "2025-01-12T15:00:58Z"}})
+		page.entries = append(page.entries, mcp.Resource{URI: fmt.Sprintf("test://top/directory/file-%d.md", i), Name: fmt.Sprintf("directory/file-%d.md", i),
+			MIMEType: "text/markdown", Size: 1234, Annotations: mcp.Annotations{LastModified: "2025-01-12T15:00:58Z"}})
 	}
 	cat.pages["first"] = page
 	s := NewServer(cat, listen.NewHub(nil), nil)

@@ -1,10 +1,6 @@
 package transport
 
-import (
-	"context"
-
-	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
-)
+import "github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 
 // call is one answer that is owed, or an open listen.
 type call struct {
@@ -17,10 +13,9 @@ type call struct {
 	msg jsonrpc.Message
 	req request // set once msg has been routed
 
-	ctx   context.Context    // of the work, set for what is served concurrently
-	stop  context.CancelFunc // ends ctx
-	lane  *lane              // set for what is ordered
-	opens *carrier           // set by initialize: the stream that may speak once the answer is on its way
+	ctx   workContext // set for what is served concurrently
+	lane  *lane       // set for what is ordered
+	opens *carrier    // set by initialize: the stream that may speak once the answer is on its way
 
 	memory share // of a read: what serves the call owns it, then it is guarded like the answer; else zero
 

@@ -84,7 +84,7 @@ func checkContext(p params) error {
 	if err != nil {
 		return err
 	}
-	for _, value := range arguments {
+	for _, value := range arguments.All() {
 		if value[0] != '"' {
 			return invalid("the values of context.arguments must be strings")
 		}

@@ -132,7 +132,7 @@ func (s *Server) routeLegacy(r *request, m *jsonrpc.Message) error {
 	case found.kind == handshake && ok:
 		r.version = mcp.Legacy20251125
 	case r.session == nil:
-		_, err := checkMeta(nil)
+		_, err := checkMeta(params{})
 		return err
 	default:
 		r.version = r.session.version

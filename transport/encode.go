@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -29,30 +28,6 @@ func appendError(dst []byte, id jsonrpc.ID, e *jsonrpc.Error) []byte {
 	dst = append(dst, `"error":`...)
 	dst = append(dst, e.Encode()...)
 	return append(dst, '}')
-}
-
-// appendResource encodes an entry of resources/list for a revision.
-func appendResource(dst []byte, r *mcp.Resource, version string) []byte {
-	dst = append(dst, `{"uri":`...)
-	dst = jsonrpc.AppendString(dst, r.URI)
-	dst = append(dst, `,"name":`...)
-	dst = jsonrpc.AppendString(dst, r.Name)
-	dst = appendMember(dst, "mimeType", r.MIMEType)
-	dst = append(dst, `,"size":`...)
-	dst = strconv.AppendInt(dst, r.Size, 10)
-	if r.Annotations != nil && r.Annotations.LastModified != "" && hasTitles(version) {
-		dst = append(dst, `,"annotations":{"lastModified":`...)
-		dst = jsonrpc.AppendString(dst, r.Annotations.LastModified)
-		dst = append(dst, '}')
-	}
-	return append(dst, '}')
-}
-
-// usualLen is about how many bytes appendResource appends, more unless something has to be escaped: a page that has room from
-// the start is not copied several times as it grows.
-func usualLen(r *mcp.Resource) int {
-	const most = len(`{"uri":"","name":"","mimeType":"","size":1234567890123,"annotations":{"lastModified":"2006-01-02T15:04:05Z"}},`)
-	return most + len(r.URI) + len(r.Name) + len(r.MIMEType)
 }
 
 // appendTemplate encodes an entry of resources/templates/list for a revision.
@@ -123,7 +98,7 @@ func openContents(dst []byte, c *mcp.Contents) (_ []byte, encode func(dst, block
 	if c.Text {
 		return append(dst, `,"text":"`...), jsonrpc.AppendEscaped
 	}
-	return append(dst, `,"blob":"`...), base64.StdEncoding.AppendEncode
+	return append(dst, `,"blob":"`...), appendBase64
 }
 
 // encodeBlock is how many bytes are encoded before the context is looked at. Only the last block of base64 may be padded,

@@ -23,7 +23,7 @@ import (
 type fakeCatalogue struct {
 	contents map[string]mcp.Contents
 	failures map[string]error
-	pages    map[string]mcp.ResourcePage // by cursor, "first" is the first
+	pages    map[string]fakePage // by cursor, "first" is the first
 	// completions are what a value can become.
 	completions map[string]mcp.Completion
 
@@ -57,16 +57,16 @@ func newFakeCatalogue() *fakeCatalogue {
 			"test://top/locked": &mcp.ReadError{URI: "test://top/locked", Reason: "permission denied"},
 			"test://top/odd":    errors.New("open /secret/host/path: odd"),
 		},
-		pages: map[string]mcp.ResourcePage{
+		pages: map[string]fakePage{
 			"first": {
-				Resources: []mcp.Resource{
+				entries: []mcp.Resource{
 					{URI: "test://top/a.md", Name: "a.md", MIMEType: "text/markdown", Size: 22,
-						Annotations: &mcp.Annotations{LastModified: "2025-01-12T15:00:58Z"}},
+						Annotations: mcp.Annotations{LastModified: "2025-01-12T15:00:58Z"}},
 					{URI: "test://top/empty", Name: "empty", MIMEType: "text/plain"},
 				},
-				NextCursor: "p2",
+				next: "p2",
 			},
-			"p2": {Resources: []mcp.Resource{{URI: "test://top/b.png", Name: "b.png", MIMEType: "image/png", Size: 5}}},
+			"p2": {entries: []mcp.Resource{{URI: "test://top/b.png", Name: "b.png", MIMEType: "image/png", Size: 5}}},
 		},
 		completions: map[string]mcp.Completion{
 			"":   {Values: []string{"a.md", "b.png", "empty"}, Total: 3},
@@ -76,15 +76,24 @@ func newFakeCatalogue() *fakeCatalogue {
 	}
 }
 
-func (c *fakeCatalogue) List(_ context.Context, cursor *string) (mcp.ResourcePage, error) {
+// fakePage is one page of resources/list.
+type fakePage struct {
+	entries []mcp.Resource
+	next    string
+}
+
+func (c *fakeCatalogue) List(_ context.Context, cursor *string, entry func(*mcp.Resource)) (next string, err error) {
 	name := "first"
 	if cursor != nil {
 		name = *cursor
 	}
 	if page, ok := c.pages[name]; ok && (cursor == nil || name != "first") {
-		return page, nil
+		for i := range page.entries {
+			entry(&page.entries[i])
+		}
+		return page.next, nil
 	}
-	return mcp.ResourcePage{}, fmt.Errorf("list: %w", mcp.ErrBadCursor)
+	return "", fmt.Errorf("list: %w", mcp.ErrBadCursor)
 }
 
 func (c *fakeCatalogue) Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error) {

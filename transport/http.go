@@ -147,11 +147,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := e.newExchange(w, r)
 	defer x.end()
 	if !e.admit(x) {
-		e.turnAway(func() { _ = x.rc.Flush() })
+		e.turnAway(x, func() { _ = x.rc.Flush() })
 		return
 	}
 	if err := e.enter(x); err != nil {
-		e.turnAway(func() { x.refuse(jsonrpc.ID{}, err, true) })
+		e.turnAway(x, func() { x.refuse(jsonrpc.ID{}, err, true) })
 		return
 	}
 	switch r.Method {
@@ -171,10 +171,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // turnAway sends an answer to who is not let in. If too many others do not take theirs it is broken off instead: one
 // connection of HTTP/2 may have thousands, each with the memory of its headers, and nobody need have a token for them.
-func (e *Endpoint) turnAway(send func()) {
+func (e *Endpoint) turnAway(x *exchange, send func()) {
 	select {
 	case e.turned <- struct{}{}:
 		defer func() { <-e.turned }()
+		x.arm()
 		send()
 	default:
 		panic(http.ErrAbortHandler)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -46,6 +47,39 @@ func BenchmarkHTTP(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkHTTPHandler is what of a read over HTTP is ours: the handler alone, without a connection and net/http.
+func BenchmarkHTTPHandler(b *testing.B) {
+	w := newWeb(b, nil, nil, nil)
+	body := read("1", a)
+	content := strings.NewReader(body)
+	r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080/mcp", io.NopCloser(content))
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.Header, r.ContentLength, r.RemoteAddr = headersOf(body), int64(len(body)), "127.0.0.1:54321"
+	b.ReportAllocs()
+	for b.Loop() {
+		content.Reset(body)
+		answer := &weightless{header: http.Header{}}
+		if w.e.ServeHTTP(answer, r); answer.status != http.StatusOK {
+			b.Fatal(answer.status)
+		}
+	}
+}
+
+// weightless is a ResponseWriter that does nothing.
+type weightless struct {
+	header http.Header
+	status int
+}
+
+func (w *weightless) Header() http.Header              { return w.header }
+func (w *weightless) WriteHeader(status int)           { w.status = status }
+func (w *weightless) Write(p []byte) (int, error)      { return len(p), nil }
+func (w *weightless) FlushError() error                { return nil }
+func (w *weightless) SetReadDeadline(time.Time) error  { return nil }
+func (w *weightless) SetWriteDeadline(time.Time) error { return nil }
 
 // BenchmarkHTTPIdleListen tells what an open listen costs in memory, the client's connection included.
 func BenchmarkHTTPIdleListen(b *testing.B) {

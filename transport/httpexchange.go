@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,9 +24,11 @@ type exchange struct {
 	room   int64  // bytes of Endpoint.bodies that its body holds
 	taken  bool   // its connection is somebody else's now
 
-	// ctx is that of the work. It ends with the connection, by interrupt, and with the exchange.
-	ctx  context.Context
-	stop context.CancelCauseFunc
+	// ctx is that of the work. It ends with the connection and by interrupt.
+	ctx workContext
+
+	memory share     // of a read
+	rest   remainder // of an answer
 
 	// Guarded by Endpoint.mu.
 	working bool           // it counts against MaxRequests
@@ -40,8 +41,7 @@ type exchange struct {
 }
 
 func (e *Endpoint) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{e: e, w: w, r: r, rc: http.NewResponseController(w)}
-	x.ctx, x.stop = context.WithCancelCause(r.Context())
+	x := &exchange{e: e, w: w, r: r, rc: http.NewResponseController(w), ctx: workContext{Context: r.Context()}}
 	if r.ContentLength != 0 {
 		// Also for those who are refused: the rest of a body is read before they are answered.
 		_ = x.rc.SetReadDeadline(time.Now().Add(e.opts.WriteTimeout))
@@ -50,7 +50,9 @@ func (e *Endpoint) newExchange(w http.ResponseWriter, r *http.Request) *exchange
 		// Without chunks the end of the connection is that of the answer.
 		w.Header().Set("Connection", "close")
 	}
-	x.arm()
+	if r.Header["Expect"] != nil {
+		x.arm() // to look at the body is to have the client told to send it
+	}
 	return x
 }
 
@@ -58,7 +60,7 @@ func (e *Endpoint) newExchange(w http.ResponseWriter, r *http.Request) *exchange
 func (x *exchange) end() {
 	x.dropBody()
 	x.e.leave(x)
-	x.stop(nil)
+	x.ctx.finish()
 	if x.taken {
 		return
 	}
@@ -95,7 +97,7 @@ func (x *exchange) disarm() {
 // interrupt ends the work, and what is written soon after. The exchange must not have ended: the caller holds Endpoint.mu
 // and has found it among the exchanges.
 func (x *exchange) interrupt(cause error) {
-	x.stop(cause)
+	x.ctx.stop(cause)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.limit = time.Now().Add(lastWords)
@@ -149,14 +151,14 @@ func (x *exchange) answer(status int, message []byte) error {
 // refuse answers with an error and its status.
 func (x *exchange) refuse(id jsonrpc.ID, err error, modern bool) {
 	frame := newFrame()
-	*frame = x.e.s.refuse(x.ctx, *frame, id, err, modern)
+	*frame = x.e.s.refuse(&x.ctx, *frame, id, err, modern)
 	x.answerError(*frame, err, modern)
 	recycle(frame)
 }
 
 // answerError sends the message of an error with its status.
 func (x *exchange) answerError(message []byte, err error, modern bool) {
-	status := httpStatus(causeOf(x.ctx, err), modern)
+	status := httpStatus(causeOf(&x.ctx, err), modern)
 	if status == http.StatusServiceUnavailable {
 		x.w.Header().Set("Retry-After", retryAfter)
 		x.hangUp()

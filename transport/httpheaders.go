@@ -55,11 +55,14 @@ func isJSON(contentType string) bool {
 	return err == nil && mediaType == typeJSON && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
+// usualAccept allows both types, as nearly all clients spell it.
+const usualAccept = typeJSON + ", " + typeEvents
+
 // accepts reports whether the client takes an answer of a type: the range that names it most closely decides (RFC 9110,
-// section 12.5.1). Without a header it takes any.
+// section 12.5.1). Without a header it takes any. The types are the two that are sent.
 func accepts(r *http.Request, mediaType string) bool {
 	values := r.Header["Accept"]
-	if len(values) == 0 {
+	if len(values) == 0 || len(values) == 1 && values[0] == usualAccept {
 		return true
 	}
 	closest, accepted := 0, false

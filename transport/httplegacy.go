@@ -11,9 +11,9 @@ import (
 func (x *exchange) respondIn(s *httpSession, r *request) {
 	frame := newFrame()
 	defer recycle(frame)
-	release := x.budget(r)
-	defer release()
-	r.rest = &remainder{}
+	x.budget(r)
+	defer x.memory.release()
+	r.rest = &x.rest
 	var (
 		err    error
 		silent bool
@@ -32,7 +32,7 @@ func (x *exchange) respondIn(s *httpSession, r *request) {
 
 // serveIn appends the answer to a request of a session. silent says that a cancellation came first.
 func (x *exchange) serveIn(s *httpSession, r *request, dst []byte) (_ []byte, silent bool, err error) {
-	parent := x.ctx
+	var parent context.Context = &x.ctx
 	if r.method.kind == ordered {
 		// "Disconnection SHOULD NOT be interpreted as the client cancelling its request" (2025-11-25, basic/transports):
 		// what has an effect has it, what would only be said is not worth the work.
@@ -132,7 +132,7 @@ func (x *exchange) member(session *httpSession, item []byte, answers *batchAnswe
 	case failure != nil && (m.IsNotification() || isResponse(item)):
 		return
 	case failure != nil:
-		answers.add(x.e.s.refuse(x.ctx, nil, m.ID, failure, false), m.ID)
+		answers.add(x.e.s.refuse(&x.ctx, nil, m.ID, failure, false), m.ID)
 		return
 	case !m.IsRequest():
 		session.notice(&m)
@@ -143,13 +143,13 @@ func (x *exchange) member(session *httpSession, item []byte, answers *batchAnswe
 		err = errNoBatch
 	}
 	if err != nil {
-		answers.add(x.e.s.refuse(x.ctx, nil, m.ID, err, false), m.ID)
+		answers.add(x.e.s.refuse(&x.ctx, nil, m.ID, err, false), m.ID)
 		return
 	}
 	// What a batch holds is counted with all batches: it must not wait for memory that it holds itself.
-	release := x.budget(&r)
+	x.budget(&r)
 	answer, silent, _ := x.serveIn(session, &r, nil)
-	release()
+	x.memory.release()
 	if !silent {
 		answers.add(answer, m.ID)
 	}

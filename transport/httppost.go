@@ -91,7 +91,7 @@ func (x *exchange) request(m *jsonrpc.Message) {
 	case r.method.kind == handshake:
 		x.initialize(&r)
 	case r.modern:
-		x.respond(x.ctx, &r)
+		x.respond(&x.ctx, &r)
 	default:
 		x.respondIn(session, &r)
 	}
@@ -131,9 +131,9 @@ func (x *exchange) route(m *jsonrpc.Message, session *httpSession, gone error) (
 func (x *exchange) respond(ctx context.Context, r *request) {
 	frame := newFrame()
 	defer recycle(frame)
-	release := x.budget(r)
-	defer release()
-	r.rest = &remainder{}
+	x.budget(r)
+	defer x.memory.release()
+	r.rest = &x.rest
 	var err error
 	if *frame, err = x.e.s.respond(ctx, r, *frame); err != nil {
 		x.answerError(*frame, causeOf(ctx, err), r.modern)
@@ -142,11 +142,10 @@ func (x *exchange) respond(ctx context.Context, r *request) {
 	x.deliver(frame, r.rest)
 }
 
-// budget gives a read its part in the memory of all, until release. It may wait for it, since it keeps nobody waiting.
-func (x *exchange) budget(r *request) (release func()) {
-	if r.method.kind != reading {
-		return func() {}
+// budget has a read take its part in the memory of all, which is to be released. It may wait for it, since it keeps nobody waiting.
+func (x *exchange) budget(r *request) {
+	if r.method.kind == reading {
+		x.memory = share{of: x.e.s.mem, wait: func(acquire func()) { acquire() }}
+		r.memory = &x.memory
 	}
-	r.memory = &share{of: x.e.s.mem, wait: func(acquire func()) { acquire() }}
-	return r.memory.release
 }

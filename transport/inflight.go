@@ -180,8 +180,8 @@ func (f *inflight) cancel(id jsonrpc.ID) *carrier {
 		return nil
 	}
 	f.unlistLocked(c)
-	if c.stop != nil {
-		c.stop()
+	if c.ctx.Context != nil {
+		c.ctx.stop(nil)
 	}
 	if c.state == listening {
 		c.state = gone

@@ -93,12 +93,12 @@ func namedVersion(raw json.RawMessage) (version string, named bool) {
 
 // isListen reports whether a message is a listen with parameters that are ours, whatever else is wrong with it.
 func isListen(message []byte, isOurs func(params json.RawMessage) bool) bool {
-	fields, err := jsonrpc.Members(message)
+	fields, err := jsonrpc.Split(message)
 	if err != nil {
 		return false
 	}
-	method, _, err := params(fields).text("method", "")
-	return err == nil && method == methodListen && isOurs(fields["params"])
+	method, ok := jsonrpc.Text(fields.Get("method"))
+	return ok && method == methodListen && isOurs(fields.Get("params"))
 }
 
 // holdsListen reports whether one of the messages of a batch is such a listen.
@@ -248,5 +248,5 @@ func isTagged(raw []byte) bool {
 		return false
 	}
 	meta, _ := metaOf(p)
-	return meta[mcp.MetaSubscriptionID] != nil
+	return meta.Has(mcp.MetaSubscriptionID)
 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -425,7 +424,7 @@ func TestNothingStartsAfterTheEnd(t *testing.T) {
 		late := p.parse([]byte(listenTo("4", onlyA)))
 		p.f.admit(late)
 		late.req, _ = p.s.route(&late.msg, origin{})
-		late.ctx, late.stop = context.WithCancel(p.work)
+		late.ctx.Context = p.work
 		late.state = working
 		p.f.workers++
 

@@ -32,7 +32,7 @@ func negotiate(p params) (version string, err error) {
 	if !ok {
 		return "", invalid("protocolVersion is missing: name the latest revision the client speaks, such as %q", mcp.Legacy20251125)
 	}
-	if raw, ok := p["capabilities"]; ok && raw[0] != '{' {
+	if raw := p.Get("capabilities"); raw != nil && raw[0] != '{' {
 		return "", invalid("capabilities must be an object")
 	}
 	if err := checkImplementation(p, "clientInfo", "clientInfo"); err != nil {

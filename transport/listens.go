@@ -9,7 +9,7 @@ import (
 // openListen serves subscriptions/listen: it opens a stream whose messages c takes to the client, the acknowledgement
 // first. A stream may be opened although ctx ends meanwhile; the transport checks that once more.
 func (s *Server) openListen(ctx context.Context, r *request, c listen.Carrier) (*listen.Stream, error) {
-	asked, err := listen.ParseFilter(r.params["notifications"])
+	asked, err := listen.ParseFilter(r.params.Get("notifications"))
 	if err != nil {
 		return nil, invalid("%v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
-// metaOf returns the request's _meta, nil if there is none.
+// metaOf returns the request's _meta, zero if there is none.
 func metaOf(p params) (params, error) {
 	return p.object("_meta", "_meta")
 }
@@ -13,7 +13,7 @@ func metaOf(p params) (params, error) {
 // isModern reports whether _meta carries any of what only modern requests carry.
 func isModern(meta params) bool {
 	for _, key := range [...]string{mcp.MetaProtocolVersion, mcp.MetaClientCapabilities, mcp.MetaClientInfo} {
-		if _, ok := meta[key]; ok {
+		if meta.Has(key) {
 			return true
 		}
 	}
@@ -23,7 +23,7 @@ func isModern(meta params) bool {
 // checkMeta checks the shape of a modern request's _meta and returns the version it names: "A request missing any
 // required field is malformed; the server MUST reject it with JSON-RPC error code -32602" (basic/index, "_meta").
 func checkMeta(meta params) (version string, err error) {
-	if meta == nil {
+	if !meta.Given() {
 		return "", invalid("_meta is missing: send %s and %s in it with every request, or open a session of %s or earlier with initialize",
 			mcp.MetaProtocolVersion, mcp.MetaClientCapabilities, mcp.Legacy20251125)
 	}
@@ -34,7 +34,7 @@ func checkMeta(meta params) (version string, err error) {
 	if !ok {
 		return "", invalid("_meta.%s is missing: it names the revision of the request, such as %q", mcp.MetaProtocolVersion, mcp.Modern)
 	}
-	switch capabilities := meta[mcp.MetaClientCapabilities]; {
+	switch capabilities := meta.Get(mcp.MetaClientCapabilities); {
 	case capabilities == nil:
 		return "", invalid("_meta.%s is missing: send {} if the client has none", mcp.MetaClientCapabilities)
 	case capabilities[0] != '{':
@@ -50,7 +50,7 @@ func checkImplementation(p params, name, where string) error {
 		return err
 	}
 	for _, field := range [...]string{"name", "version"} {
-		if raw, ok := info[field]; ok && raw[0] != '"' {
+		if raw := info.Get(field); raw != nil && raw[0] != '"' {
 			return invalid("%s.%s must be a string", where, field)
 		}
 	}

@@ -6,33 +6,33 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 )
 
-// params are the members of a request's params, or of an object in them, by name.
-type params map[string]json.RawMessage
+// params are the members of a request's params, or of an object in them.
+type params struct{ jsonrpc.Object }
 
 // object splits the object raw. where names it in errors.
 func object(where string, raw json.RawMessage) (params, error) {
 	if raw == nil {
-		return nil, nil
+		return params{}, nil
 	}
 	if raw[0] != '{' {
-		return nil, invalid("%s must be an object", where)
+		return params{}, invalid("%s must be an object", where)
 	}
-	p, err := jsonrpc.Members(raw)
+	members, err := jsonrpc.Split(raw)
 	if err != nil {
-		return nil, invalid("%s: %v", where, err)
+		return params{}, invalid("%s: %v", where, err)
 	}
-	return p, nil
+	return params{members}, nil
 }
 
-// object returns an optional member that must be an object, nil if there is none.
+// object returns an optional member that must be an object, without any member if there is none.
 func (p params) object(name, where string) (params, error) {
-	return object(where, p[name])
+	return object(where, p.Get(name))
 }
 
 // text returns an optional member that must be a string. where names it in errors.
 func (p params) text(name, where string) (value string, ok bool, err error) {
-	raw, ok := p[name]
-	if !ok {
+	raw := p.Get(name)
+	if raw == nil {
 		return "", false, nil
 	}
 	value, ok = jsonrpc.Text(raw)
@@ -53,8 +53,8 @@ func (p params) required(name, where, hint string) (string, error) {
 
 // requiredObject returns a member that must be there and an object. hint says what to send.
 func (p params) requiredObject(name, where, hint string) (params, error) {
-	if _, ok := p[name]; !ok {
-		return nil, missing(where, hint)
+	if !p.Has(name) {
+		return params{}, missing(where, hint)
 	}
 	return p.object(name, where)
 }

@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
@@ -20,23 +19,14 @@ func (s *Server) listResources(ctx context.Context, r *request, dst []byte) ([]b
 	if ok {
 		from = &cursor
 	}
-	page, err := s.cat.List(ctx, from)
+	dst = append(s.openResult(newLeaf(dst), r), `"resources":[`...)
+	entries := entryEncoder{dst: dst, dated: hasTitles(r.version)}
+	next, err := s.cat.List(ctx, from, entries.add)
 	if err != nil {
 		return nil, err
 	}
-	size := len(page.NextCursor) + len(s.wire.tail)
-	for i := range page.Resources {
-		size += usualLen(&page.Resources[i])
-	}
-	dst = append(s.openResult(slices.Grow(dst, size), r), `"resources":[`...)
-	for i := range page.Resources {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendResource(dst, &page.Resources[i], r.version)
-	}
-	dst = append(dst, ']')
-	dst = appendMember(dst, "nextCursor", page.NextCursor)
+	dst = append(entries.dst, ']')
+	dst = appendMember(dst, "nextCursor", next)
 	return s.closeResult(dst, r), nil
 }
 
@@ -143,7 +133,7 @@ func (s *Server) read(ctx context.Context, r *request, uri string) (c mcp.Conten
 // requiredURI is the URI that a request must name. One that cannot be repeated names nothing.
 func requiredURI(p params) (string, error) {
 	uri, err := p.required("uri", "uri", "name the resource")
-	if err == nil && !jsonrpc.IsText(p["uri"]) {
+	if err == nil && !jsonrpc.IsText(p.Get("uri")) {
 		err = invalid("uri has an escape that is half of a character")
 	}
 	return uri, err

@@ -38,7 +38,7 @@ func (p *pipe) start(c *call) {
 		c.memory = share{of: p.s.mem, wait: p.f.park}
 		c.req.memory = &c.memory
 	}
-	c.ctx, c.stop = context.WithCancel(p.work)
+	c.ctx.Context = p.work
 	if p.f.start(c) {
 		signal(p.w.wake)
 	}
@@ -46,12 +46,12 @@ func (p *pipe) start(c *call) {
 
 // serve does the work on a call in a goroutine of its own.
 func (p *pipe) serve(c *call) {
-	defer c.stop()
+	defer c.ctx.finish()
 	if c.req.method.kind == streamed {
 		p.listen(c)
 		return
 	}
-	p.respond(c.ctx, c)
+	p.respond(&c.ctx, c)
 }
 
 func (p *pipe) respond(ctx context.Context, c *call) {
@@ -76,7 +76,7 @@ func (p *pipe) deliver(c *call, frame *[]byte) {
 // is no acknowledgement either.
 func (p *pipe) listen(c *call) {
 	s := p.w.newCarrier(c)
-	stream, err := p.s.openListen(c.ctx, &c.req, s)
+	stream, err := p.s.openListen(c.ctx.made(), &c.req, s)
 	if err != nil {
 		p.refuse(c, err)
 		return

@@ -12,9 +12,10 @@ import (
 
 // Catalogue is what can be listed, read and completed. Its methods may be called from any goroutine.
 type Catalogue interface {
-	// List returns a page of resources; a nil cursor asks for the first. A cursor no page handed out is
-	// [mcp.ErrBadCursor].
-	List(ctx context.Context, cursor *string) (mcp.ResourcePage, error)
+	// List calls entry with each resource of a page, and returns the cursor of the next page, "" after the last; a nil cursor
+	// asks for the first. entry does not keep what it is given, but may copy it. A cursor no page handed out is
+	// [mcp.ErrBadCursor]. After an error what entry was given counts for nothing.
+	List(ctx context.Context, cursor *string, entry func(*mcp.Resource)) (next string, err error)
 	// Read returns what a resource holds, or a *[mcp.NotFoundError], *[mcp.TooLargeError] or *[mcp.ReadError]. What is larger
 	// than [mcp.SmallRead] has a body, or it calls opts.Reserve before it holds more than that, and returns its error if there
 	// is one. Nil opts are the default.

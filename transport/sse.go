@@ -29,7 +29,7 @@ func (x *exchange) listen(r *request) {
 	}()
 	k := e.sockets.newSocket()
 	wake := k.bell
-	stream, err := e.s.openListen(x.ctx, r, k)
+	stream, err := e.s.openListen(x.ctx.made(), r, k)
 	if err != nil {
 		x.refuse(r.id, err, true)
 		return

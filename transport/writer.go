@@ -295,15 +295,3 @@ func (w *writer) newCarrier(c *call) *carrier {
 
 // Wake implements [listen.Carrier].
 func (s *carrier) Wake(*listen.Stream) { s.w.push(s) }
-
-// frames keeps the memory of small answers.
-var frames = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
-
-func newFrame() *[]byte { return frames.Get().(*[]byte) }
-
-func recycle(frame *[]byte) {
-	if cap(*frame) <= 2*burst {
-		*frame = (*frame)[:0]
-		frames.Put(frame)
-	}
-}

@@ -20,6 +20,7 @@ type program struct {
 
 	level    string // --log-level
 	format   string // --log-format
+	version  bool   // --version
 	settings settings
 }
 
@@ -29,7 +30,6 @@ func (p *program) logger() *slog.Logger { return newLogger(p.stderr, p.format, p
 // command builds the command tree.
 func (p *program) command() *cobra.Command {
 	root := p.serveCommand()
-	root.SetVersionTemplate("mcp-fsserve {{.Version}}\n")
 	root.SetFlagErrorFunc(p.flagError)
 	root.SetHelpCommand(helpCommand())
 	root.SetUsageFunc(usage)
@@ -38,6 +38,9 @@ func (p *program) command() *cobra.Command {
 	flags.Var(&choice{"--log-format", &p.format, logFormatNames}, "log-format", "how to log on standard error")
 	root.AddCommand(p.listCommand(), p.listenCommand(), p.verifyCommand(), p.completionCommand())
 	completeFlags(root)
+	root.LocalFlags() // from here on in the flags of the root are those of all commands, which the help has first
+	root.InitDefaultHelpFlag()
+	addVersionFlag(root.Flags(), &p.version)
 	return root
 }
 
@@ -79,9 +82,11 @@ SIGTERM are, 1 after a failure, and 2 after wrong usage.`,
   mcp-fsserve listen ~/notes                   # what a listener is told
   mcp-fsserve listen https://host/mcp          # the same of any MCP server
   mcp-fsserve verify -- npx some-server        # whether a server listens well`,
-		Version: version(),
-		Args:    cobra.ArbitraryArgs, // judged by places, which has better words
+		Args: cobra.ArbitraryArgs, // judged by places, which has better words
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if p.version {
+				return printVersion(p.stdout)
+			}
 			cfg, err := p.config(cmd, args, suggestions(cmd, args))
 			if err != nil {
 				return err

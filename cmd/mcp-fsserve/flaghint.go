@@ -21,6 +21,9 @@ func (p *program) unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) 
 	if cmd.Flags().Lookup(name) != nil {
 		return usageError("did you mean: --"+name, "unknown flag: %s", written)
 	}
+	if name == "version" {
+		return usageError("did you mean: "+versionFlag, "unknown flag: %s", written)
+	}
 	if owners := flagOwners(cmd.Root(), name); len(owners) > 0 {
 		return p.flagOfOthers(cmd, name, owners)
 	}

@@ -17,7 +17,6 @@ func helpCommand() *cobra.Command {
 				return unknownTopic(topic, rest)
 			}
 			topic.InitDefaultHelpFlag()
-			topic.InitDefaultVersionFlag()
 			return topic.Help()
 		},
 	}

@@ -31,10 +31,7 @@ func (j *jsonList) entry(r mcp.Resource) error {
 		before = ",\n"
 	}
 	j.begun = true
-	e := jsonEntry{URI: r.URI, Name: r.Name, MIMEType: r.MIMEType, Size: r.Size}
-	if r.Annotations != nil {
-		e.LastModified = r.Annotations.LastModified
-	}
+	e := jsonEntry{URI: r.URI, Name: r.Name, MIMEType: r.MIMEType, Size: r.Size, LastModified: r.Annotations.LastModified}
 	return j.print(before, e, "")
 }
 

@@ -105,22 +105,19 @@ func (cfg *config) whyEmpty() string {
 	return "hidden files, ignored files and credentials are left out; --why PATH tells the rule"
 }
 
-// pages calls visit for every resource, in the order of the list.
+// pages calls visit for every resource, in the order of the list, until it fails.
 func pages(ctx context.Context, c *resources.Catalogue, visit func(mcp.Resource) error) error {
 	var cursor *string
 	for {
-		page, err := c.List(ctx, cursor)
-		if err != nil {
+		var failed error
+		next, err := c.List(ctx, cursor, func(r *mcp.Resource) {
+			if failed == nil {
+				failed = visit(*r)
+			}
+		})
+		if err := cmp.Or(failed, err); err != nil || next == "" {
 			return err
 		}
-		for _, r := range page.Resources {
-			if err := visit(r); err != nil {
-				return err
-			}
-		}
-		if page.NextCursor == "" {
-			return nil
-		}
-		cursor = &page.NextCursor
+		cursor = &next
 	}
 }

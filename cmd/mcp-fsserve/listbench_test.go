@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 	"github.com/mcp-fsserve/mcp-fsserve/watcher"
 )
@@ -50,10 +51,11 @@ func BenchmarkList(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				page, err := cat.List(ctx, nil)
+				n := 0
+				_, err := cat.List(ctx, nil, func(*mcp.Resource) { n++ })
 				took = append(took, time.Since(start))
-				if err != nil || len(page.Resources) != 250 {
-					b.Fatal(len(page.Resources), err)
+				if err != nil || n != 250 {
+					b.Fatal(n, err)
 				}
 			}
 			slices.Sort(took)

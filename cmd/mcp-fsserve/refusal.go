@@ -86,14 +86,23 @@ func noneExists(all []place) error {
 	}
 	hint := whyMissing(all[0])
 	for i := range written {
-		for j := i + 2; j <= len(written); j++ {
+		for j := i + 2; j <= min(len(written), i+maxWords); j++ {
 			if whole := strings.Join(written[i:j], " "); exists(whole) {
 				hint = "a path with spaces needs quotes: " + quoteArg(whole)
 			}
 		}
 	}
-	return withHint(hint, "none of the %d directories exists: %s", len(all), strings.Join(written, ", "))
+	named := strings.Join(written, ", ")
+	if len(written) > maxNamed {
+		named = fmt.Sprintf("%s and %d more", strings.Join(written[:maxNamed], ", "), len(written)-maxNamed)
+	}
+	return withHint(hint, "none of the %d directories exists: %s", len(all), named)
 }
+
+const (
+	maxWords = 16 // of a path with spaces
+	maxNamed = 10 // of many directories
+)
 
 // whereInstead names the directory of a file.
 func whereInstead(command string, p place) string {

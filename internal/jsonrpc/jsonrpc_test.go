@@ -194,6 +194,26 @@ func TestMembersDoesNotLetValuesGrowIntoEachOther(t *testing.T) {
 	}
 }
 
+// TestSimpleTextIsTold: a byte that is not simple is found at every place of a text of any length, and no other is.
+func TestSimpleTextIsTold(t *testing.T) {
+	for n := range 40 {
+		text := []byte(strings.Repeat("\x7f ~!#[]", 7)[n%7:][:n])
+		if !isSimple(string(text)) {
+			t.Errorf("%q is not simple", text)
+		}
+		for at := range text {
+			was := text[at]
+			for c := range 256 {
+				text[at] = byte(c)
+				if want := c >= ' ' && c < 0x80 && c != '"' && c != '\\'; isSimple(string(text)) != want {
+					t.Fatalf("%q: %v", text, !want)
+				}
+			}
+			text[at] = was
+		}
+	}
+}
+
 func TestErrorIsItsWireForm(t *testing.T) {
 	err := Errorf(InvalidParams, "invalid %s", "cursor")
 	got, _ := json.Marshal(err)
@@ -243,6 +263,7 @@ func BenchmarkDecodeMembers(b *testing.B) {
 func BenchmarkAppendString(b *testing.B) {
 	const uri = "file:///srv/project/docs/readme.md"
 	b.SetBytes(int64(len(uri)))
+	b.ReportAllocs()
 	var dst []byte
 	for b.Loop() {
 		dst = AppendString(dst[:0], uri)
@@ -254,6 +275,7 @@ func BenchmarkAppendEscaped(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := bytes.Repeat([]byte(text), (1<<20)/len(text))
 			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
 			dst := make([]byte, 0, EscapedLen(text))
 			for b.Loop() {
 				dst = AppendEscaped(dst[:0], text)
@@ -265,6 +287,7 @@ func BenchmarkAppendEscaped(b *testing.B) {
 func BenchmarkEscapedLen(b *testing.B) {
 	text := bytes.Repeat([]byte("A line of text, as they are, of some forty bytes.\n"), 20000)
 	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
 	for b.Loop() {
 		EscapedLen(text)
 	}

@@ -107,36 +107,37 @@ func Parse(data []byte) (Message, *Error) {
 	if !utf8.Valid(data) {
 		return m, errNotUTF8()
 	}
-	fields, err := members(data)
+	var room [6]member // on the stack, and as much as a message has
+	fields, err := split(data, room[:0])
 	if err == errSyntax {
 		return m, errNotJSON()
 	}
 	if err != nil {
-		m.ID, _ = ParseID(fields["id"])
+		m.ID, _ = ParseID(fields.Get("id"))
 		return m, Errorf(InvalidRequest, "invalid request: %v", err)
 	}
-	if raw, ok := fields["id"]; ok {
+	if raw := fields.Get("id"); raw != nil {
+		var ok bool
 		if m.ID, ok = ParseID(raw); !ok {
 			return m, Errorf(InvalidRequest, "invalid request: id must be an integer or a string of at most %d bytes", MaxIDBytes)
 		}
 	}
-	if !isVersion(fields["jsonrpc"]) {
+	if !isVersion(fields.Get("jsonrpc")) {
 		return m, Errorf(InvalidRequest, `invalid request: jsonrpc must be "2.0"`)
 	}
-	raw, ok := fields["method"]
-	if !ok {
-		_, result := fields["result"]
-		_, failure := fields["error"]
-		if result || failure {
+	raw := fields.Get("method")
+	if raw == nil {
+		if fields.Has("result") || fields.Has("error") {
 			return m, nil
 		}
 		return m, Errorf(InvalidRequest, "invalid request: method is missing")
 	}
+	var ok bool
 	if m.Method, ok = Text(raw); !ok || m.Method == "" {
 		m.Method = ""
 		return m, Errorf(InvalidRequest, "invalid request: method must be a non-empty string")
 	}
-	if raw, ok := fields["params"]; ok {
+	if raw := fields.Get("params"); raw != nil {
 		if raw[0] != '{' {
 			return m, Errorf(InvalidParams, "invalid params: params must be an object")
 		}

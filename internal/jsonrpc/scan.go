@@ -1,5 +1,10 @@
 package jsonrpc
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // maxDepth is how deep arrays and objects may nest, as in encoding/json: the scanner recurses.
 const maxDepth = 10_000
 
@@ -74,7 +79,7 @@ func scanString(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
-	for i++; i < len(b); i++ {
+	for i = skipPlain(b, i+1); i < len(b); i++ {
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1
@@ -87,6 +92,16 @@ func scanString(b []byte, i int) int {
 		}
 	}
 	return -1
+}
+
+// skipPlain skips what ends no string and begins no escape, eight bytes at a time.
+func skipPlain(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if marks := escaped(binary.LittleEndian.Uint64(b[i:])); marks != 0 {
+			return i + bits.TrailingZeros64(marks)/8
+		}
+	}
+	return i
 }
 
 // scanEscape returns the index of the escape's last byte.

@@ -23,19 +23,33 @@ func AppendString(dst []byte, s string) []byte {
 
 // isSimple reports whether s is ASCII that needs no escape, as nearly all is that goes out beside contents.
 func isSimple(s string) bool {
-	for ; len(s) >= 8; s = s[8:] {
-		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		if escaped(w)|w&tops != 0 {
-			return false
+	if len(s) < 8 {
+		for i := range len(s) {
+			if escapes[s[i]].n > 0 || s[i] >= utf8.RuneSelf {
+				return false
+			}
 		}
+		return true
 	}
-	for i := range len(s) {
-		if escapes[s[i]].n > 0 || s[i] >= utf8.RuneSelf {
-			return false
-		}
+	var bad uint64
+	for i := 0; i+8 < len(s); i += 8 {
+		bad |= notSimple(word(s[i:]))
 	}
-	return true
+	bad |= notSimple(word(s[len(s)-8:])) // which may begin in the one before
+	return bad&tops == 0
+}
+
+// word returns the first eight bytes of s.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// notSimple marks the first byte of a word that is not simple by its top bit. Bytes after that may be marked as well, since
+// its borrow passes into the next: where they begin need not be known.
+func notSimple(w uint64) uint64 {
+	return w | (w - ones*' ') | ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)
 }
 
 // AppendEscaped appends what is between the quotes of s as a JSON string, escaped as by [AppendString]. s is known to be

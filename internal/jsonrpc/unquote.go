@@ -31,9 +31,9 @@ func unquote(quoted []byte) string {
 	return string(append(dst, s...))
 }
 
-// Text decodes a scanned value if it is a string, as encoding/json does. Most have no escape.
+// Text decodes a scanned value if it is there and a string, as encoding/json does. Most have no escape.
 func Text(raw []byte) (s string, ok bool) {
-	if raw[0] != '"' {
+	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
 	if bytes.IndexByte(raw, '\\') < 0 {

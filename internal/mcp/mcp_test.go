@@ -34,7 +34,7 @@ func TestWireForm(t *testing.T) {
 	}{
 		{"resource", Resource{URI: "test://a", Name: "a", MIMEType: "text/plain"}, `{"uri":"test://a","name":"a","mimeType":"text/plain","size":0}`},
 		{"resource with annotations",
-			Resource{URI: "test://a", Name: "a", MIMEType: "text/plain", Size: 5, Annotations: &Annotations{LastModified: "2026-07-28T00:00:00Z"}},
+			Resource{URI: "test://a", Name: "a", MIMEType: "text/plain", Size: 5, Annotations: Annotations{LastModified: "2026-07-28T00:00:00Z"}},
 			`{"uri":"test://a","name":"a","mimeType":"text/plain","size":5,"annotations":{"lastModified":"2026-07-28T00:00:00Z"}}`},
 		{"template", ResourceTemplate{URITemplate: "test://{+path}", Name: "tree"}, `{"uriTemplate":"test://{+path}","name":"tree"}`},
 		{"implementation", Implementation{Name: "x", Version: "1"}, `{"name":"x","version":"1"}`},

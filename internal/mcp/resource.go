@@ -11,22 +11,16 @@ type Implementation struct {
 
 // Resource is an entry of resources/list (server/resources, "Resource").
 type Resource struct {
-	URI         string       `json:"uri"`
-	Name        string       `json:"name"`
-	MIMEType    string       `json:"mimeType"`
-	Size        int64        `json:"size"` // bytes
-	Annotations *Annotations `json:"annotations,omitempty"`
+	URI         string      `json:"uri"`
+	Name        string      `json:"name"`
+	MIMEType    string      `json:"mimeType"`
+	Size        int64       `json:"size"` // bytes
+	Annotations Annotations `json:"annotations,omitzero"`
 }
 
 // Annotations are hints for clients (server/resources, "Annotations").
 type Annotations struct {
-	LastModified string `json:"lastModified"` // RFC 3339, UTC
-}
-
-// ResourcePage is one page of resources/list.
-type ResourcePage struct {
-	Resources  []Resource
-	NextCursor string // empty on the last page
+	LastModified string `json:"lastModified"` // RFC 3339, UTC; empty if it is not known
 }
 
 // ResourceTemplate is an entry of resources/templates/list.
@@ -46,7 +40,8 @@ type ReadOptions struct {
 	// Reserve waits until there is memory to hold size bytes. Its error ends the read. Asked again, it gives so much instead of
 	// what it gave before. Nil: nobody is asked.
 	Reserve func(ctx context.Context, size int64) error
-	// Measure says how many bytes a block of a text takes where it goes, for Body.Measured. Nil: that is 0.
+	// Measure says how many bytes a block of a text takes where it goes, for Body.Measured. All reads of a catalogue bring the same:
+	// what it said of a file that has not changed is not asked again. Nil: that is 0.
 	Measure func(block []byte) int
 }
 

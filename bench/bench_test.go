@@ -71,9 +71,26 @@ func TestEachMeasureOfEachServer(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []string{requestsTable, listensTable, besideTable, stalledTable, stdioTable, filesTable, crowdTable, urisTable, changesTable} {
+	for _, s := range []string{requestsTable, listensTable, waysTable, besideTable, stalledTable, stdioTable, filesTable, crowdTable, urisTable, changesTable} {
 		if counts[s] == 0 {
 			t.Errorf("nothing was measured of %q", s)
+		}
+	}
+}
+
+// What one way leaves behind in this process does not keep another from being measured after it.
+func TestEachWayIsMeasuredInEachRound(t *testing.T) {
+	b, peers := newBench(t, "none")
+	b.log, b.only, b.scale.rounds = t.Output(), []string{"ways"}, 2
+	if err := b.measure(t.Context(), peers); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.sheet.notes) > 0 || len(b.sheet.rows) < 2*len(ways) {
+		t.Errorf("%d figures, and not measured: %q", len(b.sheet.rows), b.sheet.notes)
+	}
+	for _, r := range b.sheet.rows {
+		if n := len(b.sheet.values[r][peers[0].name]); n != 2 {
+			t.Errorf("%s was measured %d times", r.Name, n)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type crowd struct {
 
 // stream is one listen.
 type stream struct {
-	conn  *connection
+	conn  io.Closer
 	heard int64 // the last change it was told of; its reader's alone
 }
 
@@ -63,7 +63,14 @@ const openers = 16
 
 // openCrowd opens n listens and waits until each is acknowledged. uris are what stream i asks for, besides the watched file.
 func openCrowd(ctx context.Context, p peer, endpoint *url.URL, n int, uris func(i int) []string) (*crowd, error) {
-	c := &crowd{lists: p.lists}
+	return fillCrowd(ctx, &crowd{lists: p.lists}, n, func(i int) (*stream, *bufio.Reader, error) {
+		asked := uris(i)
+		return openStream(ctx, endpoint, p.listen(asked).post(endpoint, i+1), len(asked)+1, nextAddress())
+	})
+}
+
+// fillCrowd opens n streams of a crowd. open returns one that may be told, and what is to be read of it.
+func fillCrowd(ctx context.Context, c *crowd, n int, open func(i int) (*stream, *bufio.Reader, error)) (*crowd, error) {
 	opened := make([]*stream, n)
 	failed := make([]error, openers)
 	var next atomic.Int64
@@ -75,8 +82,7 @@ func openCrowd(ctx context.Context, p peer, endpoint *url.URL, n int, uris func(
 				if i >= n || ctx.Err() != nil {
 					return
 				}
-				asked := uris(i)
-				s, body, err := openStream(ctx, endpoint, p.listen(asked).post(endpoint, i+1), len(asked)+1, nextAddress())
+				s, body, err := open(i)
 				if err != nil {
 					failed[worker] = fmt.Errorf("listen %d: %w", i+1, err)
 					return

@@ -57,8 +57,8 @@
 // that progress shows.
 //
 // HTTP. Each request of an [Endpoint] is served by the goroutine that net/http has for it: none is delayed by another, and the
-// ids of different requests are not compared. A listen over HTTP/1.1 takes its connection over when it is acknowledged, where
-// the ResponseWriter is an [http.Hijacker] and has no Content-Encoding, and the request is over for net/http: what the stream
+// ids of different requests are not compared. A listen over HTTP/1.1 takes its connection over when it is acknowledged, and the
+// stream of a session when no other answer to GET carries it, where the ResponseWriter is an [http.Hijacker] and has no Content-Encoding, and the request is over for net/http: what the stream
 // has to say is written without waiting, and the rest of what is not taken at once by a goroutine of its own. Any other stream
 // is pulled from by the goroutine of its answer. A modern request is cancelled by closing its answer, also by half. A write may
 // take as long as HTTPOptions.WriteTimeout for 64 KiB, then its client loses that one answer; memory of reads is held, and a
@@ -80,9 +80,11 @@
 // that stalls delays a listen or a cancellation. The end of input is passed on when the listens are completed, or a second
 // later.
 //
-// Goroutines. An endpoint has one for each listen that has taken its connection over, which waits for the client to go, one more
-// while that takes less than it is told, and, as long as there is something to be told, as many as there are processors: Shutdown
-// waits for the first two. A session that is idle is ended by a timer, as the pace of listens and their comments are kept by one. An [InterceptedPipe] has one that reads and,
+// Goroutines. An endpoint has one that sees the clients go of all streams that have taken their connections over, as long as there
+// is one. Where the system does not tell of many at once, which it does on Linux, and of a connection that is no plain socket, as
+// with TLS, each of these streams has one of its own for that. There is one more for each stream while its client takes less than
+// it is told, and, as long as there is something to be told, as many as there are processors. Shutdown waits for all that belong
+// to one stream. A session that is idle is ended by a timer, as the pace of listens and their comments are kept by one. An [InterceptedPipe] has one that reads and,
 // from the first listen on, one that writes and one for each listen that is being opened: they end with its input or its Close,
 // but for those that are blocked in a read or a write. [Server.ServeStdio] starts one
 // that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that

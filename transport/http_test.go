@@ -319,6 +319,9 @@ func TestHTTP10HasNoChunks(t *testing.T) {
 		if _, err := io.ReadFull(c.in, got); err != nil || string(got) != head {
 			t.Errorf("got %q, %v", got, err)
 		}
+		if n := w.e.moorings(); n != 0 {
+			t.Errorf("%d are taken over, of which the client would have to know chunks", n)
+		}
 		c.Close()
 		c = w.rawPost("HTTP/1.0", read("1", a), more)
 		res = c.response()

@@ -79,7 +79,13 @@ func (k keeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
 func serveOn(t testing.TB, w *web) {
 	t.Helper()
-	srv := httptest.NewServer(w.handler())
+	serveAs(t, w, httptest.NewUnstartedServer(w.handler()))
+}
+
+// serveAs starts a server, which serves until the test ends.
+func serveAs(t testing.TB, w *web, srv *httptest.Server) {
+	t.Helper()
+	srv.Start()
 	w.url, w.client = srv.URL+"/mcp", srv.Client()
 	w.dial = func() net.Conn {
 		c, err := net.Dial("tcp", srv.Listener.Addr().String())

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
 // httpSession is a legacy session over HTTP. Its stream outlives the answers to GET that carry it: what changes while none
@@ -18,7 +20,10 @@ type httpSession struct {
 	id     string
 	owner  string // whose token opened it; nobody else's is admitted to it
 	client string // as whom it is counted
-	wake   bell   // of its stream
+	wake   bell   // of its stream, while an exchange carries that
+
+	// socket carries its stream while an answer to GET has taken its connection over, else it is nil.
+	socket atomic.Pointer[socket]
 
 	// Each has a buffer of 1, is never closed, and holds a token while somebody
 	turn  chan struct{} // serves an ordered request
@@ -30,9 +35,24 @@ type httpSession struct {
 	uses    int         // exchanges
 	since   time.Time   // when that became 0
 	idle    *time.Timer // runs while it is 0
-	carried *exchange   // the latest GET, while it lasts
+	carried bearer      // the latest GET, while it lasts
 	calls   map[*sessionCall]struct{}
 	over    bool
+}
+
+// bearer is an answer to GET: an exchange, or a socket that has taken its connection over.
+type bearer interface {
+	// interrupt ends the answer in good order, soon. The caller holds Endpoint.mu.
+	interrupt(cause error)
+}
+
+// Wake implements [listen.Carrier].
+func (s *httpSession) Wake(stream *listen.Stream) {
+	if k := s.socket.Load(); k != nil {
+		k.Wake(stream)
+		return
+	}
+	signal(s.wake)
 }
 
 // sessionCall is a request of a session that is worked on.
@@ -74,6 +94,10 @@ func (x *exchange) session() (*httpSession, error) {
 func (s *httpSession) leave() {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
+	s.leaveLocked()
+}
+
+func (s *httpSession) leaveLocked() {
 	if s.uses--; s.uses == 0 && !s.over {
 		s.since = time.Now()
 		s.idle.Reset(s.e.opts.SessionTimeout)
@@ -112,7 +136,7 @@ func (x *exchange) openSession(version string) (*httpSession, error) {
 		uses: 1, calls: map[*sessionCall]struct{}{},
 	}
 	var err error
-	if s.session, err = e.s.openSession(version, s.wake); err != nil {
+	if s.session, err = e.s.openSession(version, s); err != nil {
 		e.dropListen(x.client)
 		return nil, err
 	}
@@ -165,40 +189,75 @@ func (x *exchange) get() {
 	if !ok {
 		return
 	}
-	defer s.leave()
+	defer func() {
+		if !x.taken {
+			s.leave()
+		}
+	}()
 	if !accepts(x.r, typeEvents) {
 		x.refuse(jsonrpc.ID{}, errNotAcceptable(typeEvents), false)
 		return
 	}
-	if before := s.take(x); before != nil {
-		x.e.interrupt(before, errReplaced)
-	}
-	defer s.hand(x)
+	s.replace(x)
+	defer func() {
+		if !x.taken {
+			s.hand(x)
+		}
+	}()
 	select {
 	case s.voice <- struct{}{}:
-		defer func() { <-s.voice }()
+		defer func() {
+			if !x.taken {
+				<-s.voice
+			}
+		}()
 		x.e.carry(x, s.stream)
-		s.unsent = x.pump(s.stream, s.wake, s.unsent)
+		if !x.takeOver(x.e.sockets.newSocketOf(s), s.stream) {
+			s.unsent = x.pump(s.stream, s.wake, s.unsent)
+		}
 	case <-x.ctx.Done(): // replaced itself meanwhile
 		x.openEvents()
 	}
 }
 
-// take makes an exchange the one that carries the stream, and returns the one before it.
-func (s *httpSession) take(x *exchange) (before *exchange) {
+// replace makes an exchange the one that carries the stream, and ends the one before it.
+func (s *httpSession) replace(x *exchange) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
-	before, s.carried = s.carried, x
-	return before
+	if s.carried != nil {
+		s.carried.interrupt(errReplaced)
+	}
+	s.carried = x
 }
 
-// hand says that an exchange no longer carries the stream.
-func (s *httpSession) hand(x *exchange) {
+// hand says that somebody no longer carries the stream.
+func (s *httpSession) hand(b bearer) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
-	if s.carried == x {
+	s.handLocked(b)
+}
+
+func (s *httpSession) handLocked(b bearer) {
+	if s.carried == b {
 		s.carried = nil
 	}
+}
+
+// moorLocked has a socket carry the stream in place of its exchange, unless that was replaced.
+func (s *httpSession) moorLocked(x *exchange, k *socket) {
+	if s.carried == x {
+		s.carried = k
+	}
+}
+
+// yield has a socket carry the stream no longer.
+func (s *httpSession) yield(k *socket) {
+	s.socket.Store(nil)
+	<-s.voice
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	s.handLocked(k)
+	s.leaveLocked()
 }
 
 // delete ends a session, as the client asks for.

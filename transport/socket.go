@@ -4,25 +4,32 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// socket is a stream of events on a connection that was taken over from the http.Server: idle, it is this and a goroutine
-// that waits for the client to go. It carries its stream also before that, to whoever waits for the bell.
+// socket is a stream of events on a connection that was taken over from the http.Server: idle, it is nothing else, or this and
+// a goroutine that waits for the client to go where the lookout cannot see that. It carries its stream also before that, to
+// whoever waits for the bell.
 type socket struct {
-	of     *sockets
-	client string // as whom it is counted
-	stream *listen.Stream
-	conn   net.Conn
-	raw    syscall.RawConn // of conn, nil if what is written to that is not what the system gets
-	in     [8]byte         // what comes is of no interest
+	of      *sockets
+	client  string       // as whom it is counted
+	session *httpSession // whose stream it carries, which it holds the voice of; nil: a listen's, which ends with it
+	stream  *listen.Stream
+	conn    net.Conn
+	raw     syscall.RawConn // of conn, nil if what is written to that is not what the system gets
+	heard   int             // bytes that came unasked
+
+	// ending says that the answer is to end, and what its stream still has to say is another's. It is set with sockets.mu held.
+	ending atomic.Bool
 
 	// Owned by whoever holds it, see busy.
-	said time.Time // when something was sent
-	next time.Time // when the stream is to be asked again, zero: when it is woken
+	said    time.Time // when something was sent
+	next    time.Time // when the stream is to be asked again, zero: when it is woken
+	yielded bool      // the session is another's
 
 	// Guarded by sockets.mu.
 	bell  bell          // rung while the connection is not taken over, nil afterwards
@@ -30,42 +37,61 @@ type socket struct {
 	busy  bool          // somebody holds it: pulls from the stream and writes
 	again bool          // it was woken meanwhile
 	shut  bool          // nothing more is to be said
-	gone  bool          // watch has ended
+	gone  bool          // the connection is closed for ever
 	alarm               // in sockets.alarms
 
 	moored link[*socket] // in Endpoint.moored, guarded by Endpoint.mu
+	sight  sight         // in sockets.lookout, guarded by that
 }
 
 // unasked is how many bytes a client may send after its request. More would keep a processor busy for nothing.
 const unasked = 64 << 10
 
 // watch waits until the client is gone, or the connection closed, and ends the stream.
-func (k *socket) watch(read int) {
-	for read < unasked {
-		n, err := k.conn.Read(k.in[:])
+func (k *socket) watch() {
+	var in [64]byte // what comes is of no interest
+	for k.heard < unasked {
+		n, err := k.conn.Read(in[:])
 		if err != nil {
 			break
 		}
-		read += n
+		k.heard += n
 	}
-	k.stream.Cancel()
 	k.abort()
+	k.end()
+}
+
+// end ends the stream of a connection that is closed.
+func (k *socket) end() {
+	if k.session == nil {
+		k.stream.Cancel()
+	}
 	k.of.retire(k)
 }
 
 // abort closes the connection at once: TLS would say farewell, for which the client may take its time.
 func (k *socket) abort() {
 	if c, ok := k.conn.(interface{ NetConn() net.Conn }); ok {
-		_ = c.NetConn().Close()
+		k.close(c.NetConn())
 		return
 	}
-	_ = k.conn.Close()
+	k.close(k.conn)
+}
+
+// close closes the connection. The lookout does not see that, as watch does.
+func (k *socket) close(conn net.Conn) {
+	_ = conn.Close()
+	if k.of.lookout.lose(k) {
+		k.end()
+	}
 }
 
 // turn is what somebody needs to have streams speak, one after the other.
 type turn struct {
 	frame *[]byte
 	buf   []byte // what is written, empty between two streams but for a head
+
+	events []byte // which are part of that
 
 	// What try writes, and what comes of it.
 	rest  []byte
@@ -94,23 +120,38 @@ func (t *turn) drop() {
 // left to a goroutine of the socket's own, which lets go of it then: held says that the caller is to.
 func (k *socket) turn(t *turn) (held bool) {
 	now := time.Now()
-	var over bool
-	t.buf, k.next, over = k.appendChunk(t.buf, now)
+	over := t.take(k, now)
 	if len(t.buf) == 0 {
 		return true
 	}
-	defer func() { t.buf = t.buf[:0] }()
+	defer func() { t.buf, t.events = t.buf[:0], nil }()
 	n, err := t.send(k.raw)
-	switch {
-	case err != nil:
-		k.fail(err)
-	case n < len(t.buf):
-		go k.finish(slices.Clone(t.buf[n:]), over)
-		return false
-	default:
+	if n == len(t.buf) && err == nil {
 		k.sent(now, over)
+		return true
 	}
-	return true
+	k.owe(t.events)
+	if err != nil {
+		k.fail(err)
+		return true
+	}
+	go k.finish(slices.Clone(t.buf[n:]), over)
+	return false
+}
+
+// owe keeps what is not yet sent, for the next answer to GET of a session.
+func (k *socket) owe(events []byte) {
+	if k.session != nil && !k.yielded {
+		k.session.unsent = slices.Clone(events)
+	}
+}
+
+// yield lets another carry the stream of a session.
+func (k *socket) yield() {
+	if k.session != nil && !k.yielded {
+		k.yielded = true
+		k.session.yield(k)
+	}
 }
 
 // send writes what a connection takes at once.
@@ -132,7 +173,7 @@ func (k *socket) finish(rest []byte, over bool) {
 	var err error
 	for len(rest) > 0 && err == nil {
 		n := min(len(rest), renewal)
-		_ = k.conn.SetWriteDeadline(time.Now().Add(k.of.e.opts.WriteTimeout))
+		k.of.limit(k)
 		_, err = k.conn.Write(rest[:n])
 		rest = rest[n:]
 	}
@@ -140,6 +181,7 @@ func (k *socket) finish(rest []byte, over bool) {
 	if err != nil {
 		k.fail(err)
 	} else {
+		k.owe(nil)
 		k.sent(time.Now(), over)
 	}
 	k.of.release(k)
@@ -150,7 +192,7 @@ func (k *socket) sent(now time.Time, over bool) {
 	k.said = now
 	if over {
 		k.of.shut(k)
-		_ = k.conn.Close()
+		k.close(k.conn)
 	}
 }
 
@@ -161,38 +203,47 @@ func (k *socket) fail(err error) {
 	k.abort()
 }
 
-// chunkHead is room for the length of a chunk and what ends that.
-const chunkHead = len("ffffffff\r\n")
-
-// appendChunk appends what the stream hands out as one chunk, or a comment if one is due, and after the last what ends an
-// answer in chunks. The stream is to be asked again at next, or when it is woken if that is zero.
-func (k *socket) appendChunk(dst []byte, now time.Time) (_ []byte, next time.Time, over bool) {
-	begun := len(dst)
-	at := begun + chunkHead
-	dst = append(dst, "00000000\r\n"...)
-	dst, next, over = appendEvents(dst, k.stream)
-	if len(dst) == at && !over && k.silent(now) {
-		dst = append(dst, keepalive...)
+// take puts what the stream hands out into the buffer as one chunk, or a comment if one is due, and after the last what ends an
+// answer in chunks. The stream is to be asked again at socket.next, or when it is woken if that is zero.
+func (t *turn) take(k *socket, now time.Time) (over bool) {
+	if k.ending.Load() {
+		k.yield() // whoever waits for it does not wait for this client
+		t.buf = append(t.buf, lastChunk...)
+		return true
 	}
-	if len(dst) == at {
-		dst = dst[:begun]
+	begun := len(t.buf)
+	t.buf = append(t.buf, "00000000\r\n"...)
+	at := len(t.buf)
+	if k.session != nil {
+		t.buf = append(t.buf, k.session.unsent...)
+		k.session.unsent = nil
+	}
+	t.buf, k.next, over = appendEvents(t.buf, k.stream)
+	if len(t.buf) == at && !over && k.silent(now) {
+		t.buf = append(t.buf, keepalive...)
+	}
+	if len(t.buf) == at {
+		t.buf = t.buf[:begun]
 	} else {
-		dst = closeChunk(dst, begun)
+		t.closeChunk(begun, at)
 	}
 	if over {
-		dst = append(dst, "0\r\n\r\n"...)
+		t.buf = append(t.buf, lastChunk...)
 	}
-	return dst, next, over
+	return over
 }
 
-// closeChunk ends the chunk whose head begins at begun, and gives that its length.
-func closeChunk(dst []byte, begun int) []byte {
+const lastChunk = "0\r\n\r\n"
+
+// closeChunk ends the chunk that begins at begun with room for its length, and has its events at at.
+func (t *turn) closeChunk(begun, at int) {
 	var size [16]byte
-	length := strconv.AppendInt(size[:0], int64(len(dst)-begun-chunkHead), 16)
-	n := copy(dst[begun:], length)
-	n += copy(dst[begun+n:], "\r\n")
-	dst = slices.Delete(dst, begun+n, begun+chunkHead)
-	return append(dst, "\r\n"...)
+	length := strconv.AppendInt(size[:0], int64(len(t.buf)-at), 16)
+	n := begun + copy(t.buf[begun:], length)
+	n += copy(t.buf[n:], "\r\n")
+	t.buf = slices.Delete(t.buf, n, at)
+	t.events = t.buf[n:]
+	t.buf = append(t.buf, "\r\n"...)
 }
 
 // silent reports whether nothing was said for so long that a comment is due, or as good as due: those of many streams
@@ -203,3 +254,6 @@ func (k *socket) silent(now time.Time) bool {
 
 // Wake implements [listen.Carrier].
 func (k *socket) Wake(*listen.Stream) { k.of.wake(k) }
+
+// interrupt implements [bearer].
+func (k *socket) interrupt(error) { k.of.interrupt(k) }

@@ -11,7 +11,8 @@ import (
 // allows it, and when they were silent for long. Whoever is woken is served by one of as many goroutines as there are
 // processors, which end when nobody is left to be served.
 type sockets struct {
-	e *Endpoint
+	e       *Endpoint
+	lookout lookout
 
 	// mu guards what follows, and what socket says. It is held for a few memory operations only.
 	mu      sync.Mutex
@@ -26,6 +27,11 @@ type sockets struct {
 // newSocket makes a carrier that rings its bell until it has a connection.
 func (s *sockets) newSocket() *socket {
 	return &socket{of: s, bell: make(bell, 1), alarm: alarm{timer: -1}}
+}
+
+// newSocketOf makes one that carries the stream of a session, once it has a connection.
+func (s *sockets) newSocketOf(session *httpSession) *socket {
+	return &socket{of: s, session: session, alarm: alarm{timer: -1}}
 }
 
 // grid is how much earlier than it has to a comment may be sent, together with others.
@@ -107,7 +113,29 @@ func (s *sockets) release(k *socket) {
 	}
 }
 
-// shut has a socket say nothing more. Its watch ends soon.
+// limit sets when a client has to have taken what is written next.
+func (s *sockets) limit(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	within := s.e.opts.WriteTimeout
+	if k.ending.Load() {
+		within = lastWords
+	}
+	_ = k.conn.SetWriteDeadline(time.Now().Add(within))
+}
+
+// interrupt has a socket end its answer, and no longer wait for what is on its way.
+func (s *sockets) interrupt(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.ending.Store(true)
+	if k.busy {
+		_ = k.conn.SetWriteDeadline(time.Now().Add(lastWords))
+	}
+	s.rouseLocked(k)
+}
+
+// shut has a socket say nothing more. It is retired soon.
 func (s *sockets) shut(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

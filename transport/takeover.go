@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// takeOver takes the connection of an acknowledged listen away from the http.Server, which keeps 11 kB for each that it is
+// takeOver takes the connection of an acknowledged listen, or of an answer to GET, away from the http.Server, which keeps 11 kB for each that it is
 // in the middle of answering, and has the socket go on. It reports false, and has done nothing, where that cannot be: of
 // HTTP/2 there is only a part of a connection, HTTP/1.0 is rare, and a ResponseWriter that does not offer it itself may
 // have something to do with what is written.
@@ -25,8 +25,11 @@ func (x *exchange) takeOver(k *socket, stream *listen.Stream) bool {
 	}
 	x.dropBody()
 	x.taken = true
+	k.heard = read.Reader.Buffered()
 	k.take(x, conn, stream)
-	go k.watch(read.Reader.Buffered())
+	if !k.of.lookout.see(k) {
+		go k.watch()
+	}
 	t := newTurn()
 	defer t.drop()
 	t.buf = x.appendHead(t.buf)
@@ -59,8 +62,16 @@ func (k *socket) take(x *exchange, conn net.Conn, stream *listen.Stream) {
 		k.raw, _ = c.SyscallConn()
 	}
 	k.of.take(k)
+	if k.session != nil {
+		k.session.socket.Store(k)
+	}
 	x.e.moor(x, k)
-	if x.ctx.Err() != nil {
-		k.abort() // the end came before the socket could be told
+	switch { // the end came before the socket could be told
+	case x.ctx.Err() == nil:
+	case k.session == nil:
+		k.abort()
+	default:
+		_ = conn.SetDeadline(time.Time{}) // which exchange.interrupt may have set
+		k.of.interrupt(k)
 	}
 }

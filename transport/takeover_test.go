@@ -47,22 +47,55 @@ func TestHTTPStreamsOnConnectionsThatAreKept(t *testing.T) {
 		"goroutines":         TestHTTPClientsThatLeaveTakeTheirGoroutines,
 		"interceptor":        TestHTTPInterceptorShutdownCompletesListens,
 		"slow":               TestHTTPASlowReaderIsToldAll,
+		"session":            TestHTTPStreamsOfSessionsComeAndGo,
+		"session, owed":      TestHTTPChangesStayOwedWhileNoStreamIsOpen,
+		"session, replaced":  TestHTTPASecondGetTakesTheStreamOver,
+		"session, stalled":   TestHTTPWhatAStalledGetWasToldIsToldAgain,
+		"session, given up":  TestHTTPAReplacedGetThatIsNotTakenEnds,
+		"session, whole":     TestHTTPWhatAStalledGetWasToldInPartIsToldAgain,
+		"session, deleted":   TestHTTPDeleteEndsASession,
+		"session, idle":      TestHTTPIdleSessionsEnd,
 	} {
 		t.Run(name, test)
 	}
 }
 
-// An idle listen is one goroutine: that of the http.Server, and what that reads with, are gone.
-func TestHTTPIdleListensAreOneGoroutine(t *testing.T) {
+// Idle listens are one goroutine together, or one each where the system does not tell of many at once: those of the
+// http.Server, and what they read with, are gone.
+func TestHTTPIdleListensAreFewGoroutines(t *testing.T) {
 	const streams = 100
-	w := startWeb(t, nil, nil)
-	before := runtime.NumGoroutine()
-	for range streams {
-		w.rawPost("HTTP/1.1", listenTo("1", onlyA)).response()
+	each := map[bool]int{true: 1, false: streams}[runtime.GOOS == "linux"]
+	opens := func(w *web) *rawConn { return w.rawPost("HTTP/1.1", listenTo("1", onlyA)) }
+	for name, test := range map[string]struct {
+		wrap func(net.Listener) net.Listener
+		open func(*web) *rawConn
+		most int
+	}{
+		"sockets":             {func(l net.Listener) net.Listener { return l }, opens, each},
+		"what holds sockets":  {func(l net.Listener) net.Listener { return counting{l, new(atomic.Int64)} }, opens, streams},
+		"streams of sessions": {func(l net.Listener) net.Listener { return l }, func(w *web) *rawConn { return w.rawGet(w.open("2025-11-25")) }, each},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWeb(t, listen.NewHub(nil), nil, nil)
+			srv := httptest.NewUnstartedServer(w.e)
+			srv.Listener = test.wrap(srv.Listener)
+			serveAs(t, w, srv)
+			w.open("2025-11-25") // on a connection that stays
+			before := runtime.NumGoroutine()
+			var all []*rawConn
+			for range streams {
+				all = append(all, test.open(w))
+				all[len(all)-1].response()
+			}
+			until(t, "only those that see the clients go are left", func() bool { return runtime.NumGoroutine()-before <= test.most })
+			w.hub.Publish(listen.Change{Keys: []string{a}, List: true})
+			until(t, "whoever tells the clients has ended", func() bool { return runtime.NumGoroutine()-before <= test.most })
+			for _, c := range all {
+				c.Close()
+			}
+			until(t, "nobody is left to see them go", func() bool { return w.e.moorings() == 0 && runtime.NumGoroutine() <= before })
+		})
 	}
-	until(t, "only those that wait for the clients are left", func() bool { return runtime.NumGoroutine()-before <= streams })
-	w.hub.Publish(listen.Change{Keys: []string{a}})
-	until(t, "whoever tells the clients has ended", func() bool { return runtime.NumGoroutine()-before <= streams })
 }
 
 // The answer is the same for the client, whoever writes it, also in what handlers around the endpoint have added.
@@ -161,11 +194,18 @@ func many() (uris []string) {
 // change of all.
 func startNarrow(t *testing.T, h *HTTPOptions) (w *web, c *rawConn) {
 	t.Helper()
+	w = serveNarrow(t, h)
+	c = w.rawPost("HTTP/1.1", listenTo("1", `"resourceSubscriptions":["`+strings.Join(many(), `","`)+`"]`))
+	return w, c
+}
+
+// serveNarrow serves on narrow connections.
+func serveNarrow(t *testing.T, h *HTTPOptions) (w *web) {
+	t.Helper()
 	w = newWeb(t, listen.NewHub(&listen.Options{UpdateInterval: -1}), nil, h)
 	srv := httptest.NewUnstartedServer(w.handler())
 	srv.Listener = narrow{srv.Listener}
-	srv.Start()
-	w.url, w.client = srv.URL+"/mcp", srv.Client()
+	serveAs(t, w, srv)
 	w.dial = func() net.Conn {
 		c, err := net.Dial("tcp", srv.Listener.Addr().String())
 		if err != nil {
@@ -174,15 +214,7 @@ func startNarrow(t *testing.T, h *HTTPOptions) (w *web, c *rawConn) {
 		_ = c.(*net.TCPConn).SetReadBuffer(64 << 10)
 		return c
 	}
-	t.Cleanup(func() {
-		w.leave()
-		w.shutdown()
-		w.client.CloseIdleConnections()
-		srv.Close()
-		w.untouched()
-	})
-	c = w.rawPost("HTTP/1.1", listenTo("1", `"resourceSubscriptions":["`+strings.Join(many(), `","`)+`"]`))
-	return w, c
+	return w
 }
 
 // What is not taken at once comes when it is, whole and in order, and keeps nobody waiting.
@@ -226,8 +258,8 @@ func TestHTTPASlowReaderIsToldAll(t *testing.T) {
 
 func TestHTTPWhoTakesNothingIsGivenUp(t *testing.T) {
 	w, stalled := startNarrow(t, &HTTPOptions{WriteTimeout: 50 * time.Millisecond})
-	if stalled.response(); w.hub.Len() != 1 {
-		t.Fatal("there is no listen")
+	if res := stalled.response(); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != typeEvents {
+		t.Fatalf("there is no listen: %s %v", res.Status, res.Header)
 	}
 	until(t, "the stalled stream is given up", func() bool { return w.hub.Len() == 0 && w.e.moorings() == 0 })
 }
@@ -306,9 +338,16 @@ func TestHTTPSIsTakenOver(t *testing.T) {
 	}
 	s1.close()
 	until(t, "the closed stream is cancelled", func() bool { return w.hub.Len() == 1 })
+	id := w.open("2025-11-25")
+	s3 := w.get(id)
+	s4 := w.get(id)
+	s3.end()
+	w.hub.Publish(listen.Change{List: true})
+	s4.raw(legacyListChanged)
 	w.shutdown()
 	s2.raw(completed("2"))
 	s2.end()
+	s4.end()
 	w.untouched()
 }
 

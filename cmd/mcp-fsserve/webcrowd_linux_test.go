@@ -64,7 +64,7 @@ func TestWebStalledClientLosesItsOwnStreamOnly(t *testing.T) {
 	c := h.gather(some, visitor)
 	h.untilGivenUp(h.stalled(c), func() { c.heard(h.change()) })
 	c.heard(h.change())
-	h.untilAsFew(before + some)
+	h.untilAsFew(before + some + 1) // with the one that tells of clients that go
 	c.leave()
 	h.untilAsFew(before)
 	h.end(syscall.SIGTERM)

@@ -1,0 +1,154 @@
+package transport
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// lookout sees when clients send something or go: one goroutine for all connections that are sockets of the system, as long
+// as there is one. Of a goroutine for each the stack alone is more than the rest of an idle stream.
+type lookout struct {
+	// mu guards what follows, and every sight. It is held for a few memory operations and system calls that do not block.
+	mu    sync.Mutex
+	epoll *os.File        // reports what happens to the connections, nil while none is seen
+	ctl   syscall.RawConn // of epoll
+	seen  []*socket       // who is seen, by descriptor
+	many  int             // how many those are
+}
+
+// sight is the place of a socket in a lookout.
+type sight struct {
+	fd   int32
+	seen bool
+}
+
+// see has a socket told what happens to its connection. It reports false where that cannot be.
+func (l *lookout) see(k *socket) bool {
+	if k.raw == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.epoll == nil && !l.openLocked() {
+		return false
+	}
+	// Meanwhile nobody can close the connection, so that the descriptor is that of no other.
+	_ = k.raw.Control(func(fd uintptr) {
+		_ = l.ctl.Control(func(set uintptr) {
+			event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd)}
+			if unix.EpollCtl(int(set), unix.EPOLL_CTL_ADD, int(fd), &event) == nil {
+				l.putLocked(k, int(fd))
+			}
+		})
+	})
+	if l.many == 0 {
+		l.closeLocked()
+	}
+	return k.sight.seen
+}
+
+func (l *lookout) putLocked(k *socket, fd int) {
+	for len(l.seen) <= fd {
+		l.seen = append(l.seen, nil)
+	}
+	l.seen[fd] = k
+	k.sight = sight{int32(fd), true}
+	l.many++
+}
+
+// openLocked begins to see. Epoll can itself be waited for by a goroutine, which keeps no thread then.
+func (l *lookout) openLocked() bool {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return false
+	}
+	if err = unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return false
+	}
+	l.epoll = os.NewFile(uintptr(fd), "epoll")
+	if l.ctl, err = l.epoll.SyscallConn(); err != nil {
+		l.closeLocked()
+		return false
+	}
+	go l.run(l.ctl)
+	return true
+}
+
+func (l *lookout) closeLocked() {
+	_ = l.epoll.Close()
+	l.epoll, l.ctl, l.seen = nil, nil, nil
+}
+
+// lose lets go of a socket whose connection is closed. It reports whether that was seen until then.
+func (l *lookout) lose(k *socket) (seen bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !k.sight.seen {
+		return false
+	}
+	k.sight.seen = false
+	if l.seen[k.sight.fd] == k { // else the descriptor is another's by now
+		l.seen[k.sight.fd] = nil
+	}
+	if l.many--; l.many == 0 {
+		l.closeLocked()
+	}
+	return true
+}
+
+// run tells sockets what happens, until nobody is left.
+func (l *lookout) run(epoll syscall.RawConn) {
+	var events [128]unix.EpollEvent
+	buf := make([]byte, 4<<10)
+	for {
+		n := 0
+		err := epoll.Read(func(fd uintptr) bool {
+			n, _ = unix.EpollWait(int(fd), events[:], 0)
+			return n > 0
+		})
+		if err != nil {
+			return
+		}
+		for _, event := range events[:n] {
+			if k := l.at(epoll, int(event.Fd)); k != nil && k.hear(buf) {
+				k.abort()
+			}
+		}
+	}
+}
+
+// at is who has a descriptor now: if that is another than the one to which something has happened he finds nothing.
+func (l *lookout) at(epoll syscall.RawConn, fd int) *socket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctl != epoll || fd >= len(l.seen) {
+		return nil
+	}
+	return l.seen[fd]
+}
+
+// hear reads what has come, waits for no more, and reports whether the client is gone.
+func (k *socket) hear(buf []byte) (gone bool) {
+	err := k.raw.Read(func(fd uintptr) bool {
+		for k.heard < unasked {
+			n, err := unix.Read(int(fd), buf)
+			switch {
+			case err == unix.EINTR:
+			case err == unix.EAGAIN:
+				return true
+			case err != nil || n == 0:
+				gone = true
+				return true
+			default:
+				k.heard += n
+			}
+		}
+		gone = true
+		return true
+	})
+	return gone || err != nil
+}

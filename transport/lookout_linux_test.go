@@ -1,0 +1,73 @@
+package transport
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
+)
+
+// seen is how many sockets the lookout has.
+func (e *Endpoint) seen() int {
+	l := &e.sockets.lookout
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.many
+}
+
+// Who came when the last had gone is seen like the first, also with the descriptor of another, and each way to go is seen.
+func TestHTTPClientsAreSeenToGo(t *testing.T) {
+	w := startWeb(t, nil, nil)
+	for range 3 {
+		for name, goes := range map[string]func(*net.TCPConn) error{
+			"closes":        (*net.TCPConn).Close,
+			"closes half":   (*net.TCPConn).CloseWrite,
+			"resets":        func(c *net.TCPConn) error { return c.SetLinger(0) },
+			"says too much": func(c *net.TCPConn) error { _, err := io.WriteString(c, strings.Repeat("x", unasked)); return err },
+		} {
+			c := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+			c.response()
+			other := w.listen("2", onlyA)
+			until(t, "both are seen", func() bool { return w.e.seen() == 2 })
+			if err := goes(c.Conn.(*net.TCPConn)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if name == "resets" {
+				c.Close()
+			}
+			until(t, "one that "+name+" is seen to go", func() bool { return w.hub.Len() == 1 && w.e.seen() == 1 && w.e.moorings() == 1 })
+			w.hub.Publish(listen.Change{Keys: []string{a}})
+			other.raw(updated("2", a))
+			other.close()
+			until(t, "so is the last", func() bool { return w.hub.Len() == 0 && w.e.seen() == 0 && w.e.moorings() == 0 })
+		}
+	}
+}
+
+// What the system refuses to tell of is to be waited for by somebody else, and leaves nothing behind.
+func TestWhatCannotBeSeenIsNot(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "regular")) // of which there are no events
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var l lookout
+	k := &socket{}
+	if l.see(k) {
+		t.Error("a connection without a descriptor is seen")
+	}
+	if k.raw, err = file.SyscallConn(); err != nil {
+		t.Fatal(err)
+	}
+	if l.see(k) || l.lose(k) || l.epoll != nil || l.many != 0 {
+		t.Error("a regular file is seen")
+	}
+	file.Close()
+	if l.see(k) || l.lose(k) || l.epoll != nil {
+		t.Error("what is closed is seen")
+	}
+}

@@ -17,6 +17,7 @@ const (
 	hugeText    = "huge.txt"   // much text
 	watchedFile = "watched.md" // what listens are told of
 	listed      = 1100         // files in the directory: one page of 1,000, and a part of a second
+	manyLarge   = 80           // files like the one of text: more than a server may know something of
 )
 
 // uriBase is what the URI of each file begins with, on every server.
@@ -31,6 +32,9 @@ func makeFixture(dir string, huge int) error {
 		hugeText:    prose(huge),
 		watchedFile: []byte("version 0\n"),
 	}
+	for i := range manyLarge {
+		files[largeName(i)] = largeContent
+	}
 	for i := range listed - len(files) {
 		files[noteName(i)] = fmt.Appendf(nil, "note %d\n", i)
 	}
@@ -41,6 +45,9 @@ func makeFixture(dir string, huge int) error {
 	}
 	return nil
 }
+
+// largeName names one of many large files, in as many bytes as any other of them.
+func largeName(i int) string { return fmt.Sprintf("large-%02d.txt", i) }
 
 // noteName names one of the small files.
 func noteName(i int) string { return fmt.Sprintf("note-%04d.md", i) }

@@ -19,16 +19,31 @@ type demand struct {
 	row     string
 	ask     message
 	expect  expected
-	file    string // what a file server is asked for instead; "" if nothing is like it
-	content []byte // of that file
+	file    string   // what a file server is asked for instead; "" if nothing is like it
+	content []byte   // of that file
+	others  []demand // asked in turns with it; their answers are as long
 }
 
 var demands = []demand{
-	{"discover", "server/discover", discover(), speaksRevision, "", nil},
-	{"read1k", "read 1 KiB", read(smallFile), isText(smallContent), smallFile, smallContent},
-	{"read1m", "read 1 MiB of text", read(largeText), isText(largeContent), largeText, largeContent},
-	{"binary1m", "read 1 MiB of bytes", read(largeBinary), isBlob(binaryContent), largeBinary, binaryContent},
-	{"list1000", "list, page of 1,000, warm", list(""), isFirstPage, "", nil},
+	{name: "discover", row: "server/discover", ask: discover(), expect: speaksRevision},
+	readOf("read1k", "read 1 KiB", smallFile, isText(smallContent), smallContent),
+	readOf("read1m", "read 1 MiB of text", largeText, isText(largeContent), largeContent),
+	inTurns("read1m-turns", fmt.Sprintf("read 1 MiB of text, %d files in turn", manyLarge)),
+	readOf("binary1m", "read 1 MiB of bytes", largeBinary, isBlob(binaryContent), binaryContent),
+	{name: "list1000", row: "list, page of 1,000, warm", ask: list(""), expect: isFirstPage},
+}
+
+func readOf(name, row, file string, expect expected, content []byte) demand {
+	return demand{name: name, row: row, ask: read(file), expect: expect, file: file, content: content}
+}
+
+// inTurns reads large files one after the other, so that a server comes back to none that it still knows something of.
+func inTurns(name, row string) demand {
+	first := readOf(name, row, largeName(0), isText(largeContent), largeContent)
+	for i := 1; i < manyLarge; i++ {
+		first.others = append(first.others, readOf(name, row, largeName(i), isText(largeContent), largeContent))
+	}
+	return first
 }
 
 const requestsTable = "Requests over HTTP/1.1"
@@ -39,6 +54,15 @@ func (d demand) request(p peer, endpoint *url.URL) []byte {
 		return get(endpoint, d.file)
 	}
 	return d.ask.post(endpoint, 1)
+}
+
+// requests are that of d and those that it has turns with.
+func (d demand) requests(p peer, endpoint *url.URL) [][]byte {
+	all := [][]byte{d.request(p, endpoint)}
+	for _, other := range d.others {
+		all = append(all, other.request(p, endpoint))
+	}
+	return all
 }
 
 // check asks once and looks at the answer, of which it returns how long the body is. Others to the same request are as long.
@@ -74,9 +98,9 @@ func (l load) quantile(q float64) time.Duration {
 // slowest is how long the slowest requests are waited for.
 const slowest = 10 * time.Second
 
-// pressure asks a server the same on several connections for a while, after a shorter while for its caches. An answer whose body
-// is not as long as it should be is an error.
-func pressure(ctx context.Context, ch *child, request []byte, length int64, connections int, while time.Duration) (load, error) {
+// pressure asks a server the same, or one thing after the other, on several connections for a while, after a shorter while for its
+// caches. An answer whose body is not as long as it should be is an error.
+func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, connections int, while time.Duration) (load, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*while+30*time.Second)
 	defer cancel()
 	endpoint, err := url.Parse(ch.url)
@@ -88,13 +112,15 @@ func pressure(ctx context.Context, ch *child, request []byte, length int64, conn
 		measured atomic.Bool  // requests that end now count
 		over     atomic.Bool  // nobody asks again
 		counted  atomic.Int64 // requests that counted
+		turn     atomic.Int64 // requests that were begun
 		mu       sync.Mutex   // guards all and failed
 		all      []time.Duration
 		failed   error
 	)
+	next := func() []byte { return requests[turn.Add(1)%int64(len(requests))] }
 	for range connections {
 		asking.Go(func() {
-			took, err := repeat(ctx, endpoint, request, length, &measured, &over, &counted)
+			took, err := repeat(ctx, endpoint, next, length, &measured, &over, &counted)
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, took...)
@@ -131,7 +157,7 @@ func pressure(ctx context.Context, ch *child, request []byte, length int64, conn
 }
 
 // repeat asks on one connection until over, and returns what each request took that counted.
-func repeat(ctx context.Context, endpoint *url.URL, request []byte, length int64, measured, over *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
+func repeat(ctx context.Context, endpoint *url.URL, next func() []byte, length int64, measured, over *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
 	c, err := dial(ctx, endpoint, nil, 64<<10)
 	if err != nil {
 		return nil, err
@@ -143,6 +169,7 @@ func repeat(ctx context.Context, endpoint *url.URL, request []byte, length int64
 	}
 	var took []time.Duration
 	for !over.Load() {
+		request := next()
 		start := time.Now()
 		r, err := c.ask(request)
 		if err != nil {
@@ -172,12 +199,12 @@ func (b *bench) press(ctx context.Context, p peer, ch *child, d demand) (load, e
 	if err != nil {
 		return load{}, err
 	}
-	request := d.request(p, endpoint)
-	length, err := d.check(ctx, p, endpoint, request)
+	requests := d.requests(p, endpoint)
+	length, err := d.check(ctx, p, endpoint, requests[0])
 	if err != nil {
 		return load{}, err
 	}
-	return pressure(ctx, ch, request, length, b.scale.connections, b.scale.while)
+	return pressure(ctx, ch, requests, length, b.scale.connections, b.scale.while)
 }
 
 // measureRequests has p, which runs, answer each of the demands for a while.

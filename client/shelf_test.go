@@ -19,9 +19,10 @@ import (
 
 // shelf is the server of the examples: a few notes in memory, served over HTTP.
 type shelf struct {
-	hub  *listen.Hub
-	http *httptest.Server
-	down atomic.Bool
+	hub      *listen.Hub
+	endpoint *transport.Endpoint
+	http     *httptest.Server
+	down     atomic.Bool
 
 	mu    sync.Mutex // guards what follows
 	notes map[string]string
@@ -30,13 +31,13 @@ type shelf struct {
 
 func newShelf() *shelf {
 	s := &shelf{hub: listen.NewHub(nil), notes: map[string]string{}}
-	endpoint := transport.NewServer(s, s.hub, nil).Handler(nil)
+	s.endpoint = transport.NewServer(s, s.hub, nil).Handler(nil)
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.down.Load() {
 			http.Error(w, "back in a moment", http.StatusBadGateway)
 			return
 		}
-		endpoint.ServeHTTP(w, r)
+		s.endpoint.ServeHTTP(w, r)
 	}))
 	s.http.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -73,6 +74,9 @@ func (s *shelf) breakDown(do func()) {
 func (s *shelf) close() {
 	s.hangUp()
 	s.http.Close()
+	if err := s.endpoint.Shutdown(context.Background()); err != nil { // which http.Server.Close leaves to others
+		panic(err)
+	}
 }
 
 func (s *shelf) hangUp() {

@@ -96,6 +96,8 @@ type Endpoint struct {
 // the stream. [Endpoint.Shutdown] does, also when a context ends:
 //
 //	context.AfterFunc(base, func() { _ = endpoint.Shutdown(base) })
+//
+// So does who closes the connection itself, as they have it from ConnState: that is seen within a second.
 func (s *Server) Handler(opts *HTTPOptions) *Endpoint {
 	if opts == nil {
 		opts = &HTTPOptions{}

@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,33 +32,43 @@ func (l *lookout) see(k *socket) bool {
 	if k.raw == nil {
 		return false
 	}
+	seen, before := l.take(k)
+	if before != nil {
+		before.close(before.conn)
+	}
+	return seen
+}
+
+// take is see, and returns who had the descriptor before, if that was not lost yet: the connection was closed.
+func (l *lookout) take(k *socket) (seen bool, before *socket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.epoll == nil && !l.openLocked() {
-		return false
+		return false, nil
 	}
 	// Meanwhile nobody can close the connection, so that the descriptor is that of no other.
 	_ = k.raw.Control(func(fd uintptr) {
 		_ = l.ctl.Control(func(set uintptr) {
 			event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd)}
 			if unix.EpollCtl(int(set), unix.EPOLL_CTL_ADD, int(fd), &event) == nil {
-				l.putLocked(k, int(fd))
+				before = l.putLocked(k, int(fd))
 			}
 		})
 	})
 	if l.many == 0 {
 		l.closeLocked()
 	}
-	return k.sight.seen
+	return k.sight.seen, before
 }
 
-func (l *lookout) putLocked(k *socket, fd int) {
+func (l *lookout) putLocked(k *socket, fd int) (before *socket) {
 	for len(l.seen) <= fd {
 		l.seen = append(l.seen, nil)
 	}
-	l.seen[fd] = k
+	before, l.seen[fd] = l.seen[fd], k
 	k.sight = sight{int32(fd), true}
 	l.many++
+	return before
 }
 
 // openLocked begins to see. Epoll can itself be waited for by a goroutine, which keeps no thread then.
@@ -74,7 +86,7 @@ func (l *lookout) openLocked() bool {
 		l.closeLocked()
 		return false
 	}
-	go l.run(l.ctl)
+	go l.run(l.epoll, l.ctl)
 	return true
 }
 
@@ -100,32 +112,61 @@ func (l *lookout) lose(k *socket) (seen bool) {
 	return true
 }
 
+// round is how often the lookout goes through all whom it sees: of a connection that was closed here, by who is not the endpoint,
+// such as somebody who has it from http.Server.ConnState, the system tells nothing.
+const round = time.Second
+
 // run tells sockets what happens, until nobody is left.
-func (l *lookout) run(epoll syscall.RawConn) {
+func (l *lookout) run(epoll *os.File, ctl syscall.RawConn) {
 	var events [128]unix.EpollEvent
 	buf := make([]byte, 4<<10)
+	var due time.Time
 	for {
+		if now := time.Now(); !now.Before(due) {
+			l.goRound(ctl)
+			due = now.Add(round)
+			_ = epoll.SetReadDeadline(due) // it fails if it is closed, and so does the read
+		}
 		n := 0
-		err := epoll.Read(func(fd uintptr) bool {
+		err := ctl.Read(func(fd uintptr) bool {
 			n, _ = unix.EpollWait(int(fd), events[:], 0)
 			return n > 0
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
 		for _, event := range events[:n] {
-			if k := l.at(epoll, int(event.Fd)); k != nil && k.hear(buf) {
+			if k := l.at(ctl, int(event.Fd)); k != nil && k.hear(buf) {
 				k.abort()
 			}
 		}
 	}
 }
 
-// at is who has a descriptor now: if that is another than the one to which something has happened he finds nothing.
-func (l *lookout) at(epoll syscall.RawConn, fd int) *socket {
+// goRound ends the streams of connections that were closed here.
+func (l *lookout) goRound(ctl syscall.RawConn) {
+	for fd, most := 0, l.reach(ctl); fd < most; fd++ {
+		if k := l.at(ctl, fd); k != nil && k.raw.Control(func(uintptr) {}) != nil {
+			k.close(k.conn)
+		}
+	}
+}
+
+// reach is above all descriptors that are seen.
+func (l *lookout) reach(ctl syscall.RawConn) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctl != epoll || fd >= len(l.seen) {
+	if l.ctl != ctl {
+		return 0
+	}
+	return len(l.seen)
+}
+
+// at is who has a descriptor now: if that is another than the one to which something has happened he finds nothing.
+func (l *lookout) at(ctl syscall.RawConn, fd int) *socket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctl != ctl || fd >= len(l.seen) {
 		return nil
 	}
 	return l.seen[fd]

@@ -3,10 +3,14 @@ package transport
 import (
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -46,6 +50,49 @@ func TestHTTPClientsAreSeenToGo(t *testing.T) {
 			until(t, "so is the last", func() bool { return w.hub.Len() == 0 && w.e.seen() == 0 && w.e.moorings() == 0 })
 		}
 	}
+}
+
+// Who is not the endpoint can close a connection here, of which the system tells nothing, and another may have its descriptor
+// before that is seen.
+func TestHTTPConnectionsThatAreClosedHereAreSeenToGo(t *testing.T) {
+	w := newWeb(t, listen.NewHub(nil), nil, &HTTPOptions{Keepalive: time.Hour})
+	var mu sync.Mutex // guards conns
+	var conns []net.Conn
+	srv := httptest.NewUnstartedServer(w.handler())
+	srv.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateHijacked {
+			mu.Lock()
+			defer mu.Unlock()
+			conns = append(conns, c)
+		}
+	}
+	serveAs(t, w, srv)
+	closeAll := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range conns {
+			c.Close()
+		}
+		conns = nil
+	}
+	const streams = 4
+	open := func() {
+		for range streams {
+			w.rawPost("HTTP/1.1", listenTo("1", onlyA)).response()
+		}
+		until(t, "all are seen", func() bool { mu.Lock(); defer mu.Unlock(); return len(conns) == streams })
+	}
+	open()
+	closeAll()
+	until(t, "all have gone", func() bool { return w.hub.Len() == 0 && w.e.seen() == 0 && w.e.moorings() == 0 })
+	for range 5 {
+		open()
+		closeAll()
+	}
+	open()
+	until(t, "only the last are left", func() bool { return w.hub.Len() == streams && w.e.seen() == streams && w.e.moorings() == streams })
+	closeAll()
+	until(t, "so are the last", func() bool { return w.hub.Len() == 0 && w.e.seen() == 0 && w.e.moorings() == 0 })
 }
 
 // What the system refuses to tell of is to be waited for by somebody else, and leaves nothing behind.

@@ -22,7 +22,7 @@ type body struct {
 	*survey
 	f      content
 	block  *[bodyBlock]byte // nil once it is closed
-	forget func()           // lets nobody else go by the survey; nil: nobody does
+	forget func()           // lets nobody else go by the survey; nil: it was never true
 }
 
 // survey is what the first reading of a large file has found. Immutable.
@@ -67,6 +67,7 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 		}
 		if was.untorn(newStat(after, r.who)) {
 			r.surveys.keep(was, b.survey, began)
+			b.forget = func() { r.surveys.forget(was, b.survey) }
 			break
 		}
 		before = after

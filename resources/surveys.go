@@ -7,11 +7,11 @@ import (
 
 // surveys are kept of large files that were read: of many who read a file, one need find out what it is. A file is known by its
 // state. If that does not tell that another content is there, the sums of the blocks do, as it is handed out: then the answer is
-// broken off that was begun, and the next one goes by a new survey.
+// broken off that was begun, and of the file in this state no survey is kept any more.
 type surveys struct {
-	mu     sync.Mutex // guards what follows
-	known  map[surveyed]*survey
-	blocks int // of all
+	mu     sync.Mutex           // guards what follows
+	known  map[surveyed]*survey // nil: its state does not tell what is there
+	blocks int                  // of all
 }
 
 // surveyed is what names a file and a content of it.
@@ -28,9 +28,9 @@ const (
 	mostBlocks  = 16 << 10 // 8 bytes for each, of files of 720 MiB together
 )
 
-// rest is for how long a file has not changed when its state begins to tell one content from another: a clock of the kernel stands
-// still for 10 ms at most.
-const rest = 100 * time.Millisecond
+// rest is for how long a file has not changed when its state begins to tell one content from another: there are file systems whose
+// times have two seconds.
+const rest = 3 * time.Second
 
 func nameSurveyed(s *stat, measured bool) surveyed {
 	return surveyed{s.dev, s.ino, s.size, s.mtime, s.ctime, s.mtimeNano, s.ctimeNano, measured}
@@ -55,18 +55,18 @@ func (k *surveys) keep(s *stat, found *survey, began time.Time) {
 		k.known, k.blocks = make(map[surveyed]*survey), 0
 	}
 	name := nameSurveyed(s, found.asked)
-	if k.known[name] == nil {
+	if _, known := k.known[name]; !known {
 		k.known[name] = found
 		k.blocks += len(found.sums)
 	}
 }
 
-// forget lets go of a survey that is not true.
+// forget lets go of a survey that is not true, and keeps none of that state again.
 func (k *surveys) forget(s *stat, found *survey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if name := nameSurveyed(s, found.asked); k.known[name] == found {
-		delete(k.known, name)
+		k.known[name] = nil
 		k.blocks -= len(found.sums)
 	}
 }

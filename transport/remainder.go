@@ -76,6 +76,7 @@ func (x *exchange) deliver(frame *[]byte, t *remainder) {
 	defer t.close()
 	if err := x.pour(frame, t); err != nil {
 		x.e.log.Debug("answer is broken off", "client", x.client, "err", err)
+		x.hangUp() // what the http.Server has not written yet has its time, too
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -323,6 +323,34 @@ func TestPipesPutBodiesTogether(t *testing.T) {
 	s.mem.untouched(t)
 }
 
+// What the http.Server still holds of an answer that is broken off waits for no client for ever.
+func TestHTTPTheEndOfWhatIsBrokenOffHasItsTime(t *testing.T) {
+	// So much JSON for each byte that of the last frame of a block net/http keeps some.
+	content := []byte(strings.Repeat(strings.Repeat("\x01", 73)+strings.Repeat("x", 27), 4_000))
+	total := 0
+	for _, all := range []bool{true, false} {
+		inBubble(t, nil, nil, func(t *testing.T, w *web) {
+			cat := w.serveInBlocks(content, true)
+			cat.change(func(_, block int) bool { return block == 2 })
+			c := w.rawPost("HTTP/1.1", read("1", large))
+			if all {
+				said, err := io.ReadAll(c.Conn)
+				if total = len(said); err != nil || total < 2*fakeBlock {
+					t.Fatalf("%d bytes, %v", total, err)
+				}
+				return
+			}
+			if _, err := io.ReadFull(c.Conn, make([]byte, total-100)); err != nil {
+				t.Fatal(err)
+			}
+			after(10 * w.e.opts.WriteTimeout)
+			if said, err := io.ReadAll(c.Conn); err != nil || len(said) > 0 {
+				t.Errorf("%d bytes come after ten times as long as a client may take, %v", len(said), err)
+			}
+		})
+	}
+}
+
 // BenchmarkHTTPReadLarge is the answer to a read of 1 MiB, in blocks.
 func BenchmarkHTTPReadLarge(b *testing.B) {
 	for name, text := range map[string]bool{"text": true, "blob": false} {

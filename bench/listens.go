@@ -62,7 +62,7 @@ func (b *bench) listens(ctx context.Context, p peer, n int, add adder) error {
 	defer c.close()
 	add("CPU to open one", "µs", micro(opening.cpu)/float64(n))
 	add("memory of one", "kB", float64(opening.memory)/1e3/float64(n))
-	if n == b.scale.idleAt() && b.round == 0 {
+	if n == b.scale.idleAt() && b.round == 0 && b.scale.idle > 0 {
 		if err := b.idle(ctx, ch, add); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (b *bench) leave(ctx context.Context, ch *child, c *crowd) (cost, error) {
 	})
 }
 
-// idle measures a server whose listens say nothing, for longer than the 15 s after which some say something.
+// idle measures a server whose listens are told nothing, for longer than the 15 s after which those of the product say something.
 func (b *bench) idle(ctx context.Context, ch *child, add adder) error {
 	before, err := b.rest(ctx, ch)
 	if err != nil {

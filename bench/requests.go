@@ -98,10 +98,10 @@ func (l load) quantile(q float64) time.Duration {
 // slowest is how long the slowest requests are waited for.
 const slowest = 10 * time.Second
 
-// pressure asks a server the same, or one thing after the other, on several connections for a while, after a shorter while for its
-// caches. An answer whose body is not as long as it should be is an error.
-func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, connections int, while time.Duration) (load, error) {
-	ctx, cancel := context.WithTimeout(ctx, 4*while+30*time.Second)
+// pressure asks a server the same, or one thing after the other, on several connections for a while, after they had another to warm up,
+// which compilers at run time need. An answer whose body is not as long as it should be is an error.
+func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, connections int, warm, while time.Duration) (load, error) {
+	ctx, cancel := context.WithTimeout(ctx, warm+4*while+30*time.Second)
 	defer cancel()
 	endpoint, err := url.Parse(ch.url)
 	if err != nil {
@@ -130,7 +130,7 @@ func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, c
 			}
 		})
 	}
-	sleep(ctx, while/4)
+	sleep(ctx, warm)
 	before, err := ch.cpu()
 	counted.Store(0)
 	start := time.Now()
@@ -204,7 +204,7 @@ func (b *bench) press(ctx context.Context, p peer, ch *child, d demand) (load, e
 	if err != nil {
 		return load{}, err
 	}
-	return pressure(ctx, ch, requests, length, b.scale.connections, b.scale.while)
+	return pressure(ctx, ch, requests, length, b.scale.connections, b.scale.warm, b.scale.while)
 }
 
 // measureRequests has p, which runs, answer each of the demands for a while.

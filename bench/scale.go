@@ -9,9 +9,10 @@ import (
 type scale struct {
 	rounds      int
 	connections int           // that ask at once
-	while       time.Duration // for which one request is repeated
+	warm        time.Duration // for which one request is repeated before it is measured
+	while       time.Duration // for which it is repeated then
 	listens     []int         // how many are open
-	idle        time.Duration // for which open listens are watched that say nothing, in the first round
+	idle        time.Duration // for which open listens are watched that are told nothing, in the first round; 0: none
 	deliveries  int           // changes that all listens are told of
 	trees       []int         // files in the directories that are grown
 	flat        int           // files in the one directory that has no subdirectory
@@ -32,10 +33,10 @@ type scale struct {
 const quickTakes = "two or three minutes"
 
 var (
-	whole = scale{rounds: 3, connections: 8, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second,
+	whole = scale{rounds: 3, connections: 8, warm: 3 * time.Second, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second,
 		deliveries: 5, trees: []int{1_000, 10_000, 100_000}, flat: 200_000, uris: []int{1, 50, 500}, urisAt: 1000,
 		changes: []int{1, 100, 10_000}, bursts: 3, reads: 20_000, starts: 5, saves: 10, newFiles: 4, storm: 20, huge: 64 << 20, patience: time.Minute}
-	quick = scale{rounds: 1, connections: 8, while: 300 * time.Millisecond, listens: []int{1000}, idle: 2 * time.Second,
+	quick = scale{rounds: 1, connections: 8, warm: time.Second, while: 300 * time.Millisecond, listens: []int{1000},
 		deliveries: 3, trees: []int{1_000, 10_000}, flat: 10_000, uris: []int{1, 50, 500}, urisAt: 200,
 		changes: []int{1, 100, 1000}, bursts: 2, reads: 5_000, starts: 3, saves: 5, newFiles: 2, storm: 20, huge: 64 << 20, patience: time.Minute}
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,9 +82,31 @@ func openStalled(ctx context.Context, endpoint *url.URL, request []byte) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(request); err != nil {
+	if err := ackOnly(conn, request); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return conn, nil
+}
+
+// ackOnly asks for a listen, and reads until it is acknowledged.
+func ackOnly(conn net.Conn, request []byte) error {
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	var said []byte
+	for !bytes.Contains(said, acknowledged) {
+		if len(said) > 64<<10 {
+			return fmt.Errorf("the listen that is to stall is not acknowledged: %.300q", said)
+		}
+		piece := make([]byte, 512)
+		n, err := conn.Read(piece)
+		if said = append(said, piece[:n]...); err != nil {
+			return fmt.Errorf("the listen that is to stall: %w after %.300q", err, said)
+		}
+	}
+	return conn.SetDeadline(time.Time{})
 }

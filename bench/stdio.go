@@ -100,6 +100,10 @@ func (b *bench) pipeline(ctx context.Context, ch *child, add adder) error {
 	if err := isText(smallContent).of(said); err != nil {
 		return err
 	}
+	requests := make([][]byte, b.scale.reads)
+	for i := range requests {
+		requests[i] = append(read(smallFile).encode(longID+i), '\n')
+	}
 	tickets := make(chan struct{}, inFlight) // one for each request that is not answered
 	written := make(chan error, 1)
 	before, err := ch.cpu()
@@ -110,14 +114,14 @@ func (b *bench) pipeline(ctx context.Context, ch *child, add adder) error {
 	defer cancel()
 	start := time.Now()
 	go func() {
-		for i := range b.scale.reads {
+		for _, request := range requests {
 			select {
 			case tickets <- struct{}{}:
 			case <-ctx.Done():
 				written <- ctx.Err()
 				return
 			}
-			if _, err := ch.in.Write(append(read(smallFile).encode(longID+i), '\n')); err != nil {
+			if _, err := ch.in.Write(request); err != nil {
 				written <- err
 				return
 			}

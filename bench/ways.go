@@ -74,6 +74,11 @@ func (b *bench) streamsOn(ctx context.Context, p peer, w way, argv []string, n i
 	add := func(what, unit string, value float64) {
 		b.sheet.add(row{waysTable, fmt.Sprintf("%d %s: %s", n, w.name, what), unit}, p.name, value)
 	}
+	first, err := fillCrowd(ctx, &crowd{}, openers, w.opener(ctx, endpoint)) // so that it has begun all that it does
+	if err != nil {
+		return err
+	}
+	first.close()
 	var c *crowd
 	opening, err := b.spent(ctx, ch, func() (err error) {
 		c, err = fillCrowd(ctx, &crowd{}, n, w.opener(ctx, endpoint))
@@ -241,10 +246,17 @@ func streamsOfSessions(ctx context.Context, endpoint *url.URL) func(int) (*strea
 			return nil, nil, err
 		}
 		c := &connection{Conn: conn, in: bufio.NewReaderSize(conn, 1<<10)}
+		if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			conn.Close()
+			return nil, nil, err
+		}
 		r, err := c.ask(fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n\r\n",
 			endpoint.Path, endpoint.Host, session))
 		if err == nil && !r.events {
 			err = errors.New("a GET of a session is no stream")
+		}
+		if err == nil {
+			err = conn.SetDeadline(time.Time{})
 		}
 		if err != nil {
 			conn.Close()

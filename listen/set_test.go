@@ -199,3 +199,30 @@ func TestDirtySetIsInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsSaidLeavesNoRoomBehind: a stream that once owed much, and named what changed, is as small as before when it has said it.
+func TestWhatIsSaidLeavesNoRoomBehind(t *testing.T) {
+	h := NewHub(&Options{UpdateInterval: -1, ChangedMeta: "changed"})
+	var subs []Sub
+	var changed []string
+	for i := range 100 {
+		dir := fmt.Sprintf("dir%d", i)
+		subs = append(subs, Sub{Key: dir, URI: dir})
+		changed = append(changed, dir+"/a")
+	}
+	s, err := h.Open(nil, Filter{}, subs, idle{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Publish(Change{Keys: changed})
+	if len(s.changed) != len(subs) {
+		t.Fatalf("it owes %d, want %d", len(s.changed), len(subs))
+	}
+	said := 0
+	for frame, _ := s.Next(nil, time.Now()); frame != nil; frame, _ = s.Next(nil, time.Now()) {
+		said++
+	}
+	if said != len(subs) || s.dirty != nil || s.changed != nil {
+		t.Errorf("it has said %d and keeps %d and %d", said, cap(s.dirty), len(s.changed))
+	}
+}

@@ -123,7 +123,9 @@ func (s *Stream) nextLocked(now moment) message {
 			s.dirty = nil
 		}
 		named := s.changed[i].named()
-		delete(s.changed, i)
+		if delete(s.changed, i); s.dirty == nil {
+			s.changed = nil
+		}
 		return message{kind: it.kind, uri: s.uri(i), named: named}
 	case !s.completing:
 		s.asked = never

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"crypto/tls"
 	"net"
 	"slices"
 	"strconv"
@@ -69,9 +70,10 @@ func (k *socket) end() {
 	k.of.retire(k)
 }
 
-// abort closes the connection at once: TLS would say farewell, for which the client may take its time.
+// abort closes the connection at once: TLS would say farewell, for which the client may take its time. What merely holds a
+// connection is closed itself, since it may count those that are open.
 func (k *socket) abort() {
-	if c, ok := k.conn.(interface{ NetConn() net.Conn }); ok {
+	if c, ok := k.conn.(*tls.Conn); ok {
 		k.close(c.NetConn())
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -296,6 +297,56 @@ func (l counting) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	return counted{c.(*net.TCPConn), l.written}, nil
+}
+
+// limiting is a listener of TLS that counts the connections that are open, as those do that limit them.
+type limiting struct {
+	net.Listener
+	open *atomic.Int64
+	tls  *tls.Config
+}
+
+type limited struct {
+	*tls.Conn
+	open *atomic.Int64
+	once *sync.Once
+}
+
+func (l limiting) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return limited{tls.Server(c, l.tls), l.open, &sync.Once{}}, nil
+}
+
+func (c limited) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
+
+func TestHTTPWhatHoldsATakenOverConnectionIsClosed(t *testing.T) {
+	var open atomic.Int64
+	model := httptest.NewUnstartedServer(http.NotFoundHandler())
+	model.StartTLS()
+	defer model.Close()
+	w := newWeb(t, listen.NewHub(nil), nil, nil)
+	srv := httptest.NewUnstartedServer(w.e)
+	srv.Listener = limiting{srv.Listener, &open, &tls.Config{Certificates: model.TLS.Certificates}}
+	serveAs(t, w, srv)
+	w.dial = func() net.Conn {
+		c, err := tls.Dial("tcp", srv.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+	c.response()
+	until(t, "it is taken over", func() bool { return w.e.moorings() == 1 && open.Load() == 1 })
+	c.Close()
+	until(t, "what holds it is closed", func() bool { return w.hub.Len() == 0 && open.Load() == 0 })
 }
 
 func TestHTTPTakenOverConnectionsWriteForThemselves(t *testing.T) {

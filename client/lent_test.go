@@ -188,6 +188,7 @@ func TestWhatIsOtherwiseEachTimeIsNotToldWithoutEnd(t *testing.T) {
 		}
 		for range 1000 {
 			l.list()
+			synctest.Wait()
 			if n := len(l.c.lent.lists); n > 2*(10+10)+spareLent+10+10 {
 				t.Fatalf("%d names are remembered", n)
 			}
@@ -423,6 +424,7 @@ func TestListsFillNoMemoryWhileNoneIsWalked(t *testing.T) {
 			l.list()
 			time.Sleep(time.Second)
 		}
+		synctest.Wait()
 		if n := len(l.c.lent.lists); n == 0 || n > 2*(2*(50+1)+spareLent)+50 {
 			t.Errorf("%d names are remembered", n)
 		}

@@ -258,7 +258,7 @@ func TestHTTPASlowReaderIsToldAll(t *testing.T) {
 }
 
 func TestHTTPWhoTakesNothingIsGivenUp(t *testing.T) {
-	w, stalled := startNarrow(t, &HTTPOptions{WriteTimeout: 50 * time.Millisecond})
+	w, stalled := startNarrow(t, &HTTPOptions{WriteTimeout: 2 * time.Second}) // in which its request must come, too
 	if res := stalled.response(); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != typeEvents {
 		t.Fatalf("there is no listen: %s %v", res.Status, res.Header)
 	}

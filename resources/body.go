@@ -22,7 +22,7 @@ type body struct {
 	*survey
 	f      content
 	block  *[bodyBlock]byte // nil once it is closed
-	forget func()           // lets nobody else go by the survey; nil: it was never true
+	forget func()           // lets nobody go by this state of the file any more; nil: nobody does
 }
 
 // survey is what the first reading of a large file has found. Immutable.
@@ -48,7 +48,7 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 		err := r.fits(uri, before.Size(), r.maxSize)
 		if known := r.surveys.of(was, measure != nil); err == nil && known != nil {
 			b.survey = known
-			b.forget = func() { r.surveys.forget(was, known) }
+			b.forget = func() { r.surveys.forget(was) }
 			return b, nil
 		}
 		if err == nil {
@@ -66,8 +66,9 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 			return nil, err
 		}
 		if was.untorn(newStat(after, r.who)) {
-			r.surveys.keep(was, b.survey, began)
-			b.forget = func() { r.surveys.forget(was, b.survey) }
+			if r.surveys.keep(was, b.survey, began) {
+				b.forget = func() { r.surveys.forget(was) }
+			}
 			break
 		}
 		before = after

@@ -33,11 +33,7 @@ func TestSurveysAreKeptOfWhatRests(t *testing.T) {
 		if got := k.of(c.asked, false); (got == found) != c.known || got != nil && !c.known {
 			t.Errorf("%s: %v", name, got)
 		}
-		k.forget(same, &survey{}) // one that was kept before
-		if k.of(c.asked, false) == nil && c.known {
-			t.Errorf("%s: another survey is forgotten", name)
-		}
-		if k.forget(same, found); k.of(same, false) != nil || k.blocks != 0 {
+		if k.forget(same); k.of(same, false) != nil || k.blocks != 0 {
 			t.Errorf("%s: it is not forgotten, %d blocks", name, k.blocks)
 		}
 	}
@@ -79,5 +75,59 @@ func TestSurveysAreFew(t *testing.T) {
 	}
 	if keep(2000, mostBlocks+1) {
 		t.Error("one that is too large is kept")
+	}
+}
+
+// A state that has not told one content from another once is not gone by again: not for who asks for a measure, nor by a survey
+// that was made meanwhile, nor when others have filled the room.
+func TestAStateThatDoesNotTellIsNotGoneByAgain(t *testing.T) {
+	old := time.Unix(1_700_000_000, 0)
+	file := func(ino uint64) *stat { return &stat{ino: ino, ctime: old.Unix()} }
+	found := func(asked bool) *survey { return &survey{sums: []uint64{1}, asked: asked} }
+	for name, others := range map[string]int{"alone": 0, "among a few": mostSurveys - 1, "among many": 3 * mostSurveys} {
+		var k surveys
+		k.keep(file(0), found(false), old.Add(rest))
+		k.keep(file(0), found(false), old.Add(rest)) // of who read it at the same time
+		k.keep(file(0), found(true), old.Add(rest))
+		k.forget(file(0))
+		for ino := range uint64(others) {
+			k.keep(file(ino+1), found(false), old.Add(rest))
+		}
+		for _, asked := range []bool{false, true} {
+			k.keep(file(0), found(asked), old.Add(rest))
+			if k.of(file(0), asked) != nil {
+				t.Errorf("%s, measured %t: it is gone by", name, asked)
+			}
+		}
+		if others > 0 && k.of(file(uint64(others)), false) == nil {
+			t.Errorf("%s: another is not kept any more", name)
+		}
+	}
+}
+
+// To survey a file once more that is known, such as by two readers at once, costs no other its survey.
+func TestWhatIsKnownTakesNoRoom(t *testing.T) {
+	var k surveys
+	old := time.Unix(1_700_000_000, 0)
+	for ino := range uint64(mostSurveys) {
+		k.keep(&stat{ino: ino, ctime: old.Unix()}, &survey{sums: []uint64{1}}, old.Add(rest))
+	}
+	k.keep(&stat{ctime: old.Unix()}, &survey{sums: []uint64{1}}, old.Add(rest))
+	if n := len(k.known); n != mostSurveys {
+		t.Errorf("%d surveys are left", n)
+	}
+}
+
+// What was told of a file that had changed only just before says nothing of its state.
+func TestAStateThatDidNotRestIsNotHeldAgainstAFile(t *testing.T) {
+	var k surveys
+	old := time.Unix(1_700_000_000, 0)
+	s := &stat{ctime: old.Unix()}
+	early, late := &survey{sums: []uint64{1}}, &survey{sums: []uint64{1}}
+	if k.keep(s, early, old) {
+		t.Error("it had changed just now, and its state is believed to tell")
+	}
+	if k.keep(s, late, old.Add(rest)); k.of(s, false) != late {
+		t.Error("it is not kept")
 	}
 }

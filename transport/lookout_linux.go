@@ -71,18 +71,25 @@ func (l *lookout) putLocked(k *socket, fd int) (before *socket) {
 	return before
 }
 
-// openLocked begins to see. Epoll can itself be waited for by a goroutine, which keeps no thread then.
+// openLocked begins to see.
 func (l *lookout) openLocked() bool {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	return err == nil && l.beginLocked(fd)
+}
+
+// beginLocked has a goroutine wait for what an epoll tells, which keeps no thread meanwhile. It closes one that cannot be waited for
+// in that way: the system may have no memory, or no watch, left for that.
+func (l *lookout) beginLocked(fd int) bool {
+	err := unix.SetNonblock(fd, true)
 	if err != nil {
-		return false
-	}
-	if err = unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
 		return false
 	}
 	l.epoll = os.NewFile(uintptr(fd), "epoll")
-	if l.ctl, err = l.epoll.SyscallConn(); err != nil {
+	if l.ctl, err = l.epoll.SyscallConn(); err == nil {
+		err = l.epoll.SetReadDeadline(time.Time{})
+	}
+	if err != nil {
 		l.closeLocked()
 		return false
 	}
@@ -122,9 +129,9 @@ func (l *lookout) run(epoll *os.File, ctl syscall.RawConn) {
 	buf := make([]byte, 4<<10)
 	var due time.Time
 	for {
-		if now := time.Now(); !now.Before(due) {
+		if !time.Now().Before(due) {
 			l.goRound(ctl)
-			due = now.Add(round)
+			due = time.Now().Add(round)    // a read whose deadline is over hears nothing, so that it counts from here
 			_ = epoll.SetReadDeadline(due) // it fails if it is closed, and so does the read
 		}
 		n := 0
@@ -135,7 +142,7 @@ func (l *lookout) run(epoll *os.File, ctl syscall.RawConn) {
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
-		for _, event := range events[:n] {
+		for _, event := range events[:max(n, 0)] { // below that it has failed
 			if k := l.at(ctl, int(event.Fd)); k != nil && k.hear(buf) {
 				k.abort()
 			}

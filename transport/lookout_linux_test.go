@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -116,5 +119,50 @@ func TestWhatCannotBeSeenIsNot(t *testing.T) {
 	file.Close()
 	if l.see(k) || l.lose(k) || l.epoll != nil {
 		t.Error("what is closed is seen")
+	}
+}
+
+// tedious is a connection at which a look takes longer than from one round to the next.
+type tedious struct {
+	syscall.RawConn
+	begun bell // rung when a look begins
+}
+
+func (c tedious) Control(func(uintptr)) error {
+	signal(c.begun)
+	time.Sleep(round + round/4)
+	return nil
+}
+
+// However long a round takes, what happens meanwhile is heard of after it.
+func TestClientsAreSeenToGoThoughARoundTakesLong(t *testing.T) {
+	w := startWeb(t, nil, &HTTPOptions{Keepalive: time.Hour})
+	c := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
+	c.response()
+	until(t, "it is seen", func() bool { return w.e.seen() == 1 })
+	long := tedious{begun: make(bell, 1)}
+	l := &w.e.sockets.lookout
+	l.mu.Lock()
+	l.seen = append(l.seen, &socket{of: &w.e.sockets, raw: long})
+	l.mu.Unlock()
+	<-long.begun
+	c.Close()
+	until(t, "it is seen to go", func() bool { return w.hub.Len() == 0 && w.e.seen() == 0 })
+}
+
+// What the runtime cannot wait for would tell nobody of anything.
+func TestALookoutThatCannotBeWaitedForSeesNobody(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "regular")) // of which there are no events
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	fd, err := unix.Dup(int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l lookout
+	if l.beginLocked(fd) || l.epoll != nil {
+		t.Error("it is waited for")
 	}
 }

@@ -229,8 +229,9 @@ func (s *session) forget() {
 
 // rewantList changes whether the list, and what is listed, is followed and kept.
 func (s *session) rewantList(before Want) {
-	unlooked := before.List && !s.want.List && (s.stale || s.walking) // a resource may have gone or come, and it is not looked at
+	unlooked := before.List && !s.want.List && (s.stale || s.walking != nil) // a resource may have gone or come, and it is not looked at
 	if s.want.List != before.List {
+		s.stopWalking()
 		s.walked, s.stale = false, s.want.List
 		s.forgetList()
 	}

@@ -43,6 +43,28 @@ func (f *fake) mutesLocked(method string, n int) (answer func()) {
 	}
 }
 
+// answersLateLocked has the server answer the next request of a method with what is there then, once the returned function is called.
+func (f *fake) answersLateLocked(method string) (answer func()) {
+	say := func() {}
+	f.mute = func(c *fakeConn, r request) bool {
+		if r.Method != method {
+			return false
+		}
+		f.mute = nil
+		c.stalled = true
+		c.serveLocked(r)
+		answers := c.held
+		c.stalled, c.held = false, nil
+		say = func() {
+			for _, e := range answers {
+				c.emitLocked(e)
+			}
+		}
+		return true
+	}
+	return func() { say() }
+}
+
 func TestNothingIsToldBeforeEveryListenIsAcknowledged(t *testing.T) {
 	var answer func()
 	withLab(t, Want{Listed: true, URIs: []string{"test://z"}}, Options{MaxURIs: 2}, func(f *fake) {

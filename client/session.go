@@ -61,13 +61,13 @@ type session struct {
 	former    map[string]bool // URIs that were followed in this session: what still comes for them means nothing
 	unsettled int             // of followed: what is known of them may not be true yet
 	stale     bool            // the list changed after the last walk began
-	walking   bool
-	walked    bool          // the list is known in this session
-	walks     int           // how often it was begun
-	walkedAt  [16]time.Time // when, the last times
-	walkRest  time.Time     // until when it is not begun again
-	putOff    int           // how often in a row since the server was busy
-	compare   bool          // the next walk looks for changes of what is listed
+	walking   *walk           // of the session's own, nil if none is under way
+	walked    bool            // the list is known in this session
+	walks     int             // how often it was begun
+	walkedAt  [16]time.Time   // when, the last times
+	walkRest  time.Time       // until when it is not begun again
+	putOff    int             // how often in a row since the server was busy
+	compare   bool            // the next walk looks for changes of what is listed
 	dirty     []*follow
 	reading   int  // of fetches
 	forgave   bool // a resource that was not read did not end the session

@@ -21,8 +21,9 @@ type walk struct {
 	cursors  map[string]bool // of this round, so that pages that lead in a circle are seen
 	bytes    int             // of the entries
 	restarts int
-	busy     bool // the last answer said no more than that the server is in trouble
-	ask      *ask // that it is for, nil: the session itself
+	busy     bool   // the last answer said no more than that the server is in trouble
+	page     string // id of the request under way
+	ask      *ask   // that it is for, nil: the session itself
 	then     func(list []*Resource, until time.Time, err error)
 }
 
@@ -57,9 +58,9 @@ func (w *walk) next() {
 	if w.cursor != "" {
 		params["cursor"] = w.cursor
 	}
-	page := w.s.call("resources/list", params, w.s.opts.Timeout, w.took)
+	w.page = w.s.call("resources/list", params, w.s.opts.Timeout, w.took).id
 	if w.ask != nil {
-		w.ask.id = page.id
+		w.ask.id = w.page
 	}
 }
 
@@ -138,19 +139,19 @@ func (w *walk) add(entries []json.RawMessage) {
 // walkList walks the list again if it is stale, once its changes are announced or known not to be, and nothing else is
 // under way. Before Live is told it is walked once: a list that changes all the time would put that off for ever.
 func (s *session) walkList() {
-	if !s.stale || s.walking || !s.want.List || !s.listensTo(list) || len(s.uncovered) > 0 || s.walked && s.announce {
+	if !s.stale || s.walking != nil || !s.want.List || !s.listensTo(list) || len(s.uncovered) > 0 || s.walked && s.announce {
 		return
 	}
 	began := time.Now()
 	if s.walkDue().After(began) {
 		return
 	}
-	s.stale, s.walking = false, true
+	s.stale = false
 	s.walkedAt[s.walks%len(s.walkedAt)] = began
 	s.walks++
-	var w *walk
-	w = s.walk(nil, func(found []*Resource, until time.Time, err error) {
-		s.walking = false
+	s.walking = s.walk(nil, func(found []*Resource, until time.Time, err error) {
+		busy := s.walking.busy
+		s.walking = nil
 		now := time.Now()
 		s.walkRest = now.Add(min(now.Sub(began), walkPace))
 		var fault *jsonrpc.Error
@@ -159,16 +160,24 @@ func (s *session) walkList() {
 			found, until, err = nil, time.Now(), nil
 		}
 		switch {
-		case err != nil && w.busy && now.Before(s.notBefore) && s.putOff < maxTries:
+		case err != nil && busy && now.Before(s.notBefore) && s.putOff < maxTries:
 			s.putOff++
 			s.stale, s.walkRest = true, s.notBefore.Add(time.Duration(s.c.random(int64(s.notBefore.Sub(now)/10)+1)))
 		case err != nil:
 			s.lose(fmt.Errorf("resources/list: %w", err))
-		case s.want.List:
+		default:
 			s.putOff = 0
 			s.learn(found, until)
 		}
 	})
+}
+
+// stopWalking gives up the walk under way: what it would find is not wanted, or may be older than what is listened to.
+func (s *session) stopWalking() {
+	if s.walking != nil {
+		s.cancel(s.walking.page)
+		s.walking = nil
+	}
 }
 
 // walkPace bounds the walks of a list that changes all the time: no more in that time than there is room for in

@@ -22,6 +22,8 @@ type ask struct {
 
 	tries    int    // that failed; owned by the session
 	outdated bool   // a change was announced meanwhile: the answer is not remembered; owned by the session
+	told     bool   // of Read: a change was told meanwhile that nobody has looked at; owned by the session
+	walked   bool   // of List: the session has walked the list meanwhile, which is remembered instead; owned by the session
 	id       string // of the request under way; owned by the session
 	forget   func() // that ctx is watched; owned by the session
 }
@@ -91,20 +93,23 @@ func (s *session) try(a *ask, finish func(error)) {
 		if s.tryAgain(a, err, finish) {
 			return
 		}
-		if err == nil {
-			s.lend(a.uri, got)
-			if f := s.followed[a.uri]; a.outdated && f != nil {
-				s.overtaken(f)
-			}
-			a.contents, err = got.contents, got.err
-		}
-		if err == nil && !a.outdated {
-			s.c.cache.keep(a.uri, a.contents, time.Now().Add(fresh))
-		}
 		if err != nil {
-			err = fmt.Errorf("resources/read: %w", err)
+			finish(fmt.Errorf("resources/read: %w", err))
+			return
 		}
-		finish(err)
+		s.lend(a.uri, got)
+		if got.err != nil {
+			finish(fmt.Errorf("resources/read: %w", got.err))
+		} else {
+			a.contents = got.contents
+			if !a.outdated {
+				s.c.cache.keep(a.uri, a.contents, time.Now().Add(fresh))
+			}
+			finish(nil)
+		}
+		if f := s.followed[a.uri]; a.outdated && f != nil { // after they have the answer, which is what it is about
+			s.overtaken(f, a)
+		}
 	}).id
 }
 
@@ -138,18 +143,20 @@ func (s *session) serveList(a *ask, finish func(error)) {
 		if s.tryAgain(a, err, finish) {
 			return
 		}
-		a.resources = found
-		if err == nil {
-			s.lendList(found)
-			s.stale = s.stale || a.outdated && s.want.List // the walk that came of the change may have been before this answer
+		if err != nil {
+			finish(fmt.Errorf("resources/list: %w", err))
+			return
 		}
-		if err == nil && !a.outdated {
+		a.resources = found
+		s.lendList(found)
+		s.stale = s.stale || a.outdated && s.want.List // the walk that came of the change may have been before this answer
+		if !a.outdated && !a.walked {
 			s.c.cache.keepList(found, until)
 		}
-		if err != nil {
-			err = fmt.Errorf("resources/list: %w", err)
+		finish(nil)
+		if a.walked {
+			s.giveBackList()
 		}
-		finish(err)
 	})
 }
 

@@ -34,11 +34,12 @@
 // server does not announce is polled; see [Options.Poll].
 //
 // What [Client.List] was answered with counts as told, and what [Client.Read] was of a resource that is followed: where a later
-// look finds something else, that is told, though it is what was known before. Of a resource that is not in the view, or not told
-// yet as [Added], Read says nothing but what it holds at that moment. Before the first [Live], and between [Client.Set] and its
-// Live, that goes for both: list and read once Live is told.
+// look finds something else, that is told, though it is what was known before. So it is where the look was over before the answer
+// came; of a resource that is announced and not kept, a change that was told before the answer came is told once more. Of a
+// resource that is not in the view, or not told yet as [Added], Read says nothing but what it holds at that moment. Before the
+// first [Live], and between [Client.Set] and its Live, that goes for both: list and read once Live is told.
 //
-// A change may be told more often than it happened: two listens cover a resource while one replaces the other.
+// A change may be told more often than it happened, also because two listens cover a resource while one replaces the other.
 //
 // A resource that cannot be read though the server answers to other requests keeps none of them from being told: what is
 // known of it is the error, and it is read again every so often. A read or a look at a list that the server refuses for a

@@ -33,6 +33,9 @@ func (s *session) fetch() {
 		case f.settled:
 			f.dirt = clean
 			delete(s.c.lent.reads, f.uri)
+			for a := range s.asked {
+				a.told = a.told || a.uri == f.uri
+			}
 			s.c.queue.updated(f.uri, f.explicit)
 		}
 	}

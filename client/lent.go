@@ -24,9 +24,20 @@ func (s *session) lend(uri string, got *snapshot) {
 }
 
 // overtaken tells who has read f what a look found that was answered before them, if it is otherwise. It is not looked at once
-// more: that would overtake who reads because of it, and so on. A look that is still to come compares by itself.
-func (s *session) overtaken(f *follow) {
-	if !f.wanted() || !s.reads(f) || !f.settled || !s.want.Read && !f.seen || f.reading || f.queued {
+// more: that would overtake who reads because of it, and so on. A look that is still to come compares by itself. Where nothing is
+// looked at, a change that was told before they were answered is told once more.
+func (s *session) overtaken(f *follow, a *ask) {
+	if !f.wanted() || !f.settled || f.reading || f.queued {
+		return
+	}
+	if !s.reads(f) {
+		if a.told {
+			delete(s.c.lent.reads, f.uri)
+			s.c.queue.updated(f.uri, f.explicit)
+		}
+		return
+	}
+	if !s.want.Read && !f.seen {
 		return
 	}
 	known := f.digest
@@ -80,8 +91,9 @@ func (s *session) lendList(found []*Resource) {
 	s.stale = s.stale || len(lists) > enough
 }
 
-// giveBackList tells of what somebody has listed otherwise than it is after a walk. It is told as if it had been so before the
-// walk: what was not there is added, what was there is removed. What is hidden is told when it is not any more.
+// giveBackList tells of what somebody has listed otherwise than a walk has found it, also if they were answered only after that. It
+// is told as if it had been so before the walk: what was not there is added, what was there is removed. What is hidden is told when
+// it is not any more.
 func (s *session) giveBackList() {
 	for uri, there := range s.c.lent.lists {
 		if s.c.view.isHidden(uri) {

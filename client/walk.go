@@ -227,6 +227,9 @@ func (s *session) learn(found []*Resource, until time.Time) {
 		}
 	}
 	s.giveBackList()
+	for a := range s.asked {
+		a.walked = a.walked || a.list
+	}
 	s.c.cache.dropList()
 	if !s.stale && s.c.view.hidesNone() { // else whoever is answered from there would know what is not noted as lent
 		s.c.cache.keepList(found, until)

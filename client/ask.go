@@ -148,6 +148,7 @@ func (s *session) serveList(a *ask, finish func(error)) {
 			return
 		}
 		a.resources = found
+		s.c.view.look() // here, since they may go on only after the next walk
 		s.lendList(found)
 		s.stale = s.stale || a.outdated && s.want.List // the walk that came of the change may have been before this answer
 		if !a.outdated && !a.walked {

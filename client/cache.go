@@ -91,10 +91,15 @@ func (c *cache) drop(uri string) {
 	c.dropLocked(uri)
 }
 
-func (c *cache) listing() ([]*Resource, bool) {
+// listing calls noted before the list can be dropped, if it is fresh: later is too late to tell of what is not on it any more.
+func (c *cache) listing(noted func()) ([]*Resource, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.list, time.Now().Before(c.until)
+	if !time.Now().Before(c.until) {
+		return nil, false
+	}
+	noted()
+	return c.list, true
 }
 
 func (c *cache) keepList(list []*Resource, until time.Time) {

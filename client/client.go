@@ -200,9 +200,7 @@ func (c *Client) Read(ctx context.Context, uri string) ([]Content, error) {
 
 // List walks the list of resources, whatever is wanted, or answers what a walk found before, as Read does.
 func (c *Client) List(ctx context.Context) ([]Resource, error) {
-	c.view.look()
-	defer c.view.look()
-	if list, ok := c.cache.listing(); ok {
+	if list, ok := c.cache.listing(c.view.look); ok {
 		return valuesOf(list), nil
 	}
 	a := &ask{ctx: ctx, list: true, done: make(chan struct{})}

@@ -194,3 +194,19 @@ func TestAListThatALookHasOvertakenIsNotAnsweredFromTheCache(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is answered with a list may go on only after what is on it was removed again, which they have to be told of.
+func TestWhatWasListedIsToldAsGoneHoweverSlowTheCallerIs(t *testing.T) {
+	withLab(t, Want{List: true}, Options{}, someFiles("a"), func(l *lab) {
+		l.told()
+		l.write("test://b", "b") // owed as added
+		l.settled()
+		a := &ask{ctx: l.t.Context(), list: true, done: make(chan struct{})}
+		if err := l.c.await(l.t.Context(), a); err != nil || len(a.resources) != 2 {
+			t.Fatalf("%d listed, %v", len(a.resources), err)
+		}
+		l.write("test://b", "")
+		l.settled()
+		l.expect("removed test://b")
+	})
+}

@@ -205,6 +205,7 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	s.walked = true
 	compare := s.compare
 	s.compare = false
+	s.c.cache.dropList() // before it is found out who has looked
 	before := s.c.view.setList(found, s.c.listKnown)
 	old := make(map[string]*Resource, len(before))
 	for _, r := range before {
@@ -230,7 +231,6 @@ func (s *session) learn(found []*Resource, until time.Time) {
 	for a := range s.asked {
 		a.walked = a.walked || a.list
 	}
-	s.c.cache.dropList()
 	if !s.stale && s.c.view.hidesNone() { // else whoever is answered from there would know what is not noted as lent
 		s.c.cache.keepList(found, until)
 	}

@@ -7,6 +7,7 @@ type call struct {
 	id      jsonrpc.ID // zero if it could not be read
 	weight  int        // bytes it stands for while it is in flight
 	batch   *batch     // nil outside of one
+	kept    bool       // who has read it serves it, and writes the answer
 	refusal error      // why it is refused, if that is known before it is admitted; no cancellation reaches it then
 
 	// What it asks: most of its weight, so it is let go of with the answer.

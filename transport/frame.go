@@ -26,6 +26,7 @@ type lineReader struct {
 	skip  bool      // the rest of a long line is to be skipped
 	err   error     // what ended the input; returned after the last line
 	last  time.Time // when something was read
+	alone bool      // nobody else has anything to do, so that the next read need not give way
 
 	// reading is where a read that goes on by itself reports, nil if there is none. It has a buffer of 1 and is never
 	// closed. Until it has reported buf[end:] is the read's.
@@ -82,6 +83,9 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
+// more reports whether there is more than the lines that were returned.
+func (l *lineReader) more() bool { return l.start < l.end || l.reading != nil }
+
 // judge says what becomes of a whole line; ok is false if it is blank or the rest of a long one.
 func (l *lineReader) judge(line []byte) (_ []byte, ok bool, err error) {
 	if l.skip {
@@ -110,7 +114,10 @@ func (l *lineReader) fill() {
 	default:
 		l.grow(l.max + keptBuffer)
 	}
-	giveWay()
+	if !l.alone {
+		giveWay()
+	}
+	l.alone = false
 	n, err := readSome(l.in, l.buf[l.end:])
 	l.arrived(arrival{n, err})
 }

@@ -21,7 +21,7 @@ type inflight struct {
 	maxPartial int
 	// maxParked is how many calls may wait for memory before no further reads are started: each has its file open.
 	maxParked int
-	// work serves a call. It is run in a goroutine of its own.
+	// work serves a call. It is run in a goroutine of its own, unless the call is kept.
 	work func(*call)
 
 	// room is signalled, with a buffer of 1, when full may have become false. It is never closed.

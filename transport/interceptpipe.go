@@ -20,7 +20,7 @@ type InterceptedPipe struct {
 	out     io.Writer
 	abandon context.CancelCauseFunc // ends the work of p
 
-	gate    baton         // whose turn it is to write to out
+	gate    baton         // that of the writer of p: whose turn it is to write to out
 	spoken  atomic.Bool   // the writer of p runs, or has
 	written chan struct{} // closed when it is done
 	ending  sync.Once     // completes the listens
@@ -38,16 +38,6 @@ type InterceptedPipe struct {
 	closed  atomic.Bool // the library writes no more
 }
 
-// baton is a lock that is had in the order of asking. It has a buffer of 1, holds a token while somebody has the lock, and
-// is never closed. Unlike that of a [sync.Mutex], its owner may wait for long.
-type baton chan struct{}
-
-// Lock and Unlock implement [sync.Locker].
-func (b baton) Lock() { b <- struct{}{} }
-
-// Unlock may be called by another goroutine than Lock.
-func (b baton) Unlock() { <-b }
-
 // completeGrace is how long the completion of all listens may take at the end. With settleGrace, once for work that does not
 // heed its context and once for a write of the library, that is a second.
 const completeGrace = 800 * time.Millisecond
@@ -60,10 +50,10 @@ func (i *Interceptor) Stdio(in io.Reader, out io.Writer) *InterceptedPipe {
 	work, abandon := context.WithCancelCause(context.Background())
 	x := &InterceptedPipe{
 		p: newPipe(i.s, work, out), in: in, out: out, abandon: abandon,
-		gate: make(baton, 1), written: make(chan struct{}),
-		taking: make(baton, 1), writing: make(baton, 1),
+		written: make(chan struct{}),
+		taking:  make(baton, 1), writing: make(baton, 1),
 	}
-	x.p.w.gate = x.gate
+	x.gate = x.p.w.gate
 	x.toward.changed.L = &x.toward.mu
 	x.up = sieve{
 		limit: i.s.opts.MaxLine + 1, // a carriage return is not part of the line

@@ -183,10 +183,10 @@ func TestSlowWorkIsAnsweredWhileItProgresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := connect(t, &Options{MaxInFlight: 1}, withSlow(10, 500*time.Millisecond))
+				start := time.Now()
 				for i := range 10 {
 					c.send(read(fmt.Sprint(i), other))
 				}
-				start := time.Now()
 				endings[name](c)
 				c.wait()
 				if d := time.Since(start); d < takes || d > takes+400*time.Millisecond {

@@ -19,18 +19,47 @@ func (p *pipe) begin(c *call) {
 		p.refuse(c, err)
 		return
 	}
-	switch c.req.method.kind {
-	case inline:
-		p.respond(p.work, c)
-	case handshake:
+	switch kind := c.req.method.kind; {
+	case kind == handshake:
 		p.initialize(c)
+	case p.alone && (kind == inline || kind == slow || kind == reading) && p.f.keep(c):
+		p.keep(c)
+	case kind == inline:
+		p.respond(p.work, c)
 	default:
 		p.start(c)
 	}
 }
 
+// keep leaves a call that is all there is to do to who has read it: to wake another goroutine mostly wakes another core, which
+// takes longer than the work on most calls.
+func (p *pipe) keep(c *call) {
+	p.prepare(c)
+	c.kept = true
+	p.kept = c
+}
+
+// serveHere serves a call that was kept, and writes the answer. It reports whether its caller still reads.
+func (p *pipe) serveHere(c *call) bool {
+	loan := p.relief.lend()
+	p.serve(c)
+	done := p.w.help()
+	if !p.relief.back(loan) {
+		return false
+	}
+	p.lines.alone = done
+	return true
+}
+
 // start has a call served that may block.
 func (p *pipe) start(c *call) {
+	p.prepare(c)
+	if p.f.start(c) {
+		signal(p.w.wake)
+	}
+}
+
+func (p *pipe) prepare(c *call) {
 	switch c.req.method.kind {
 	case ordered:
 		c.lane = &c.req.session.lane
@@ -39,12 +68,9 @@ func (p *pipe) start(c *call) {
 		c.req.memory = &c.memory
 	}
 	c.ctx.Context = p.work
-	if p.f.start(c) {
-		signal(p.w.wake)
-	}
 }
 
-// serve does the work on a call in a goroutine of its own.
+// serve does the work on a call that may block.
 func (p *pipe) serve(c *call) {
 	defer c.ctx.finish()
 	if c.req.method.kind == streamed {
@@ -67,7 +93,7 @@ func (p *pipe) refuse(c *call, err error) {
 }
 
 func (p *pipe) deliver(c *call, frame *[]byte) {
-	if p.f.store(c, frame) {
+	if p.f.store(c, frame) && !c.kept {
 		signal(p.w.wake)
 	}
 }

@@ -24,6 +24,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer abandon(errLeaving)
 	p := newPipe(s, work, out)
 	p.lines = newLineReader(in, s.opts.MaxLine)
+	p.relief = newRelief(p.read)
+	defer p.relief.end()
 	written := make(chan error, 1)
 	go p.read()
 	go func() { written <- p.w.run() }()
@@ -71,8 +73,12 @@ type pipe struct {
 	// ended has a buffer of 1 for what ended the input. It is told as soon as that is known, and never closed.
 	ended chan error
 
+	relief *relief // of who is in read; nil if somebody else reads
+
 	// The rest belongs to read, or to whoever hands over what was read.
 	lines   *lineReader // nil if somebody else reads
+	alone   bool        // nothing has come after what was read last
+	kept    *call       // to be served by who has read it, nil if there is none
 	session *session    // the latest that initialize opened, nil before
 	voice   *carrier    // of its stream
 }
@@ -84,27 +90,40 @@ func newPipe(s *Server, work context.Context, out io.Writer) *pipe {
 	return p
 }
 
-// read takes messages in the order they arrive until the input ends, or until a cancellation has nothing to reach any more.
+// read takes messages in the order they arrive until the input ends, or until a cancellation has nothing to reach any more, or
+// until somebody else reads on.
 func (p *pipe) read() {
-	defer signal(p.w.wake)
-	defer p.f.advance(phaseClosed)
-	for {
-		line, err := p.lines.next()
-		switch {
-		case errors.Is(err, errLongLine):
-			p.longLine(line)
-		case err != nil:
-			p.tellEnded(err)
-			return
-		case jsonrpc.IsBatch(line):
-			p.receiveBatch(line)
-		default:
-			p.receive(line)
+	for p.readOne() {
+		c := p.kept
+		if c == nil {
+			continue
 		}
-		if p.f.over() {
+		p.kept = nil
+		if !p.serveHere(c) {
 			return
 		}
 	}
+	p.f.advance(phaseClosed)
+	signal(p.w.wake)
+}
+
+// readOne takes the next message. It reports whether there is a reason to go on.
+func (p *pipe) readOne() bool {
+	line, err := p.lines.next()
+	p.alone = false
+	switch {
+	case errors.Is(err, errLongLine):
+		p.longLine(line)
+	case err != nil:
+		p.tellEnded(err)
+		return false
+	case jsonrpc.IsBatch(line):
+		p.receiveBatch(line)
+	default:
+		p.alone = !p.lines.more()
+		p.receive(line)
+	}
+	return !p.f.over()
 }
 
 // tellEnded tells what ended the input, once.

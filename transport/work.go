@@ -28,6 +28,18 @@ func (f *inflight) start(c *call) (ready bool) {
 	return false
 }
 
+// keep makes a call the work of its caller, if nothing else is owed.
+func (f *inflight) keep(c *call) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.owed != 1 || f.workers >= f.maxWorkers || f.phase >= phaseCut || c.state != accepted {
+		return false
+	}
+	c.state = working
+	f.workers++
+	return true
+}
+
 func (f *inflight) startLocked() {
 	for f.workers < f.maxWorkers && f.ready < f.maxReady && f.phase < phaseCut {
 		c := f.turnLocked()

@@ -107,14 +107,8 @@ func (s *Server) someTemplates() string {
 }
 
 func appendCompletion(dst []byte, c *mcp.Completion) []byte {
-	dst = append(dst, `{"values":[`...)
-	for i, value := range c.Values {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonrpc.AppendString(dst, value)
-	}
-	dst = append(dst, `],"total":`...)
+	dst = appendStrings(append(dst, `{"values":`...), c.Values)
+	dst = append(dst, `,"total":`...)
 	dst = strconv.AppendInt(dst, int64(c.Total), 10)
 	dst = append(dst, `,"hasMore":`...)
 	dst = strconv.AppendBool(dst, c.HasMore)

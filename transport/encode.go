@@ -1,10 +1,8 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -116,13 +114,14 @@ func appendMember(dst []byte, name, value string) []byte {
 	return jsonrpc.AppendString(dst, value)
 }
 
-// marshal encodes what is not worth an encoder of its own, leaving "<" and "&" as they are.
-func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("transport: a wire struct cannot be encoded: " + err.Error())
+// appendStrings appends an array of strings.
+func appendStrings(dst []byte, all []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(dst, s)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return append(dst, ']')
 }

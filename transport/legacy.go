@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
@@ -60,14 +61,12 @@ func (s *Server) appendInitialized(dst []byte, r *request, version string) []byt
 		info.Title = ""
 	}
 	dst = appendHead(dst, r.id)
-	dst = append(dst, `"result":`...)
-	dst = append(dst, marshal(struct {
-		ProtocolVersion string             `json:"protocolVersion"`
-		Capabilities    capabilities       `json:"capabilities"`
-		ServerInfo      mcp.Implementation `json:"serverInfo"`
-		Instructions    string             `json:"instructions"`
-	}{version, delivered(version), info, s.opts.Instructions})...)
-	return append(dst, '}')
+	dst = append(dst, `"result":{"protocolVersion":`...)
+	dst = jsonrpc.AppendString(dst, version)
+	dst = appendCapabilities(append(dst, `,"capabilities":`...), version)
+	dst = appendImplementation(append(dst, `,"serverInfo":`...), info)
+	dst = jsonrpc.AppendString(append(dst, `,"instructions":`...), s.opts.Instructions)
+	return append(dst, `}}`...)
 }
 
 // hasTitles reports whether a revision knows title and annotations.lastModified: both came with 2025-06-18.

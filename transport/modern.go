@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
 
@@ -16,38 +17,37 @@ type preset struct {
 	info     []byte // serverInfo
 }
 
-// capabilities are those delivered, nothing else.
-type capabilities struct {
-	Resources struct {
-		Subscribe   bool `json:"subscribe"`
-		ListChanged bool `json:"listChanged"`
-	} `json:"resources"`
-	Completions *struct{} `json:"completions,omitempty"`
+// appendCapabilities encodes those delivered in a revision, nothing else. The one for completions came with 2025-03-26; the
+// method is older.
+func appendCapabilities(dst []byte, version string) []byte {
+	dst = append(dst, `{"resources":{"subscribe":true,"listChanged":true}`...)
+	if version >= mcp.Legacy20250326 {
+		dst = append(dst, `,"completions":{}`...)
+	}
+	return append(dst, '}')
 }
 
-// delivered are the capabilities in a revision. The one for completions came with 2025-03-26; the method is older.
-func delivered(version string) (c capabilities) {
-	c.Resources.Subscribe = true
-	c.Resources.ListChanged = true
-	if version >= mcp.Legacy20250326 {
-		c.Completions = &struct{}{}
-	}
-	return c
+// appendImplementation encodes the name of a server or client.
+func appendImplementation(dst []byte, i mcp.Implementation) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = jsonrpc.AppendString(dst, i.Name)
+	dst = appendMember(dst, "title", i.Title)
+	dst = append(dst, `,"version":`...)
+	dst = jsonrpc.AppendString(dst, i.Version)
+	return append(dst, '}')
 }
 
 // discoverTTL is how long what server/discover says stays fresh: it changes only with the program.
 const discoverTTL = time.Hour
 
 func newPreset(o *Options) preset {
-	d := marshal(struct {
-		ResultType        string       `json:"resultType"`
-		SupportedVersions []string     `json:"supportedVersions"`
-		Capabilities      capabilities `json:"capabilities"`
-		Instructions      string       `json:"instructions"`
-	}{"complete", mcp.SupportedVersions(), delivered(mcp.Modern), o.Instructions})
-	info := marshal(o.Info)
+	d := []byte(`{"resultType":"complete","supportedVersions":`)
+	d = appendStrings(d, mcp.SupportedVersions())
+	d = appendCapabilities(append(d, `,"capabilities":`...), mcp.Modern)
+	d = jsonrpc.AppendString(append(d, `,"instructions":`...), o.Instructions)
+	info := appendImplementation(nil, o.Info)
 	return preset{
-		discover: appendTail(d[:len(d)-1], discoverTTL, info),
+		discover: appendTail(d, discoverTTL, info),
 		tail:     appendTail(nil, o.TTL, info),
 		uncached: appendMeta(nil, info),
 		info:     info,

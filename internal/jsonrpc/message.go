@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -27,14 +28,18 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 
 // Encode encodes the error, compact, leaving "<" and "&" as they are. Data that cannot be is left out.
 func (e *Error) Encode() []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(e); err != nil || !utf8.Valid(b.Bytes()) {
-		b.Reset()
-		_ = encoder.Encode(&Error{Code: e.Code, Message: e.Message})
+	dst := make([]byte, 0, len(e.Message)+64)
+	dst = strconv.AppendInt(append(dst, `{"code":`...), int64(e.Code), 10)
+	dst = AppendString(append(dst, `,"message":`...), e.Message)
+	if e.Data != nil {
+		var b bytes.Buffer
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(e.Data); err == nil && utf8.Valid(b.Bytes()) {
+			dst = append(append(dst, `,"data":`...), bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+		}
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return append(dst, '}')
 }
 
 // Errorf makes an Error without data.

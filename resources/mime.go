@@ -12,14 +12,14 @@ func typeByName(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		return typeByExtension(name[i+1:])
 	}
-	return typeOfName[strings.ToLower(name)]
+	return typeOfName()[strings.ToLower(name)]
 }
 
 func typeByExtension(ext string) string {
-	if t := typeOfExt[ext]; t != "" {
+	if t := typeOfExt()[ext]; t != "" {
 		return t
 	}
-	return typeOfExt[strings.ToLower(ext)]
+	return typeOfExt()[strings.ToLower(ext)]
 }
 
 // sniffLen is how much of a file its type is found by.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/jsonrpc"
@@ -47,7 +48,7 @@ func frameError(raw []byte, format string, args ...any) *FrameError {
 func tooLong(beginning, end []byte, limit int) *FrameError {
 	e := frameError(beginning, "it is longer than %d bytes", limit)
 	e.TooLong = true
-	for _, m := range [][][]byte{idFirst.FindSubmatch(beginning), idLast.FindSubmatch(end)} {
+	for _, m := range [][][]byte{idFirst().FindSubmatch(beginning), idLast().FindSubmatch(end)} {
 		if m != nil {
 			e.ID = slices.Clone(m[1])
 			break
@@ -56,11 +57,16 @@ func tooLong(beginning, end []byte, limit int) *FrameError {
 	return e
 }
 
-// idFirst and idLast see the id of an answer where servers put it: before the result, or after it.
+// idFirst and idLast see the id of an answer where servers put it: before the result, or after it. They are compiled for the
+// first answer that is too long, which few processes meet.
 var (
-	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*,`)
-	idLast  = regexp.MustCompile(`[\]}"]\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	idFirst = expression(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*,`)
+	idLast  = expression(`[\]}"]\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
+
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // StatusError is an answer over HTTP whose status says that it is not what was asked for, and whose body is no message.
 type StatusError struct {

@@ -37,7 +37,9 @@ func (p *program) command() *cobra.Command {
 	flags.Var(&choice{"--log-level", &p.level, logLevelNames}, "log-level", "least level to log on standard error")
 	flags.Var(&choice{"--log-format", &p.format, logFormatNames}, "log-format", "how to log on standard error")
 	root.AddCommand(p.listCommand(), p.listenCommand(), p.verifyCommand(), p.completionCommand())
-	completeFlags(root)
+	if completing(p.args) {
+		completeFlags(root)
+	}
 	root.LocalFlags() // from here on in the flags of the root are those of all commands, which the help has first
 	root.InitDefaultHelpFlag()
 	addVersionFlag(root.Flags(), &p.version)

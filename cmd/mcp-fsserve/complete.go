@@ -77,6 +77,11 @@ func completeDirectories(_ *cobra.Command, _ []string, typed string) ([]cobra.Co
 	return found, directive
 }
 
+// completing reports whether it is a shell that asks. No other invocation has a use for the values of flags.
+func completing(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
 // withFiles are the flags that have files for values.
 var withFiles = []string{"why", "token-file", "tls-cert", "tls-key", "touch-root"}
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -32,5 +35,22 @@ func TestPackagesMakeLittleWhenTheyAreInitialised(t *testing.T) {
 		if made, err := strconv.Atoi(string(one[2])); err != nil || made > most {
 			t.Errorf("%s makes %s bytes when it is initialised, more than %d", one[1], one[2], most)
 		}
+	}
+}
+
+// TestAServerMakesLittleOfItsFlags: it is not asked which values they can have.
+func TestAServerMakesLittleOfItsFlags(t *testing.T) {
+	const most = 60_000 // bytes
+	made := uint64(math.MaxUint64)
+	for range 5 { // something else may take memory meanwhile, so the least of these counts
+		p := &program{args: []string{"notes"}, stdout: &standardOutput{w: io.Discard}, stderr: deaf{io.Discard}, settings: defaults()}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p.command()
+		runtime.ReadMemStats(&after)
+		made = min(made, after.TotalAlloc-before.TotalAlloc)
+	}
+	if made > most {
+		t.Errorf("the commands and their flags take %d bytes, more than %d", made, most)
 	}
 }

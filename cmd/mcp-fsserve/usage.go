@@ -36,7 +36,8 @@ func group(cmd *cobra.Command, title string, add func(*pflag.FlagSet)) {
 	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	flags.SortFlags = false
 	add(flags)
-	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupKey: {title}} })
+	marked := map[string][]string{groupKey: {title}} // one for all, as nobody writes to it
+	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = marked })
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(flags)
 }

@@ -17,6 +17,20 @@ func TestTheFixtureIsTextAndBytes(t *testing.T) {
 	}
 }
 
+// Trees of one size, one of which is one directory, are not filed as one.
+func TestTreesHaveNamesOfTheirOwn(t *testing.T) {
+	for _, flat := range []int{500, filesPerDir, 2000, 3000} {
+		s := scale{trees: []int{500, filesPerDir, 2000}, flat: flat}
+		names := map[string]bool{}
+		for _, tree := range s.directories() {
+			names[tree.String()] = true
+		}
+		if len(names) != 4 || !names[counted(flat, "file")+" in one directory"] {
+			t.Errorf("with %d files in one directory the trees are called %v", flat, names)
+		}
+	}
+}
+
 // Trees are refused that a file system has no room for.
 func TestRoomForATree(t *testing.T) {
 	if err := room(t.TempDir(), 1000); err != nil {

@@ -13,7 +13,7 @@ import (
 // growChanges measures bursts of more and more changes, on pipes and with all cores, in a tree that has as many files as the
 // largest of them. One listen asks for each file that changes.
 func (b *bench) growChanges(ctx context.Context, p peer) error {
-	t := tree{max(slices.Max(b.scale.changes), filesPerDir), filesPerDir}
+	t := tree{files: max(slices.Max(b.scale.changes), filesPerDir), perDir: filesPerDir}
 	dir, err := b.grown(ctx, t)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 // tree is a directory with many empty files.
 type tree struct {
 	files, perDir int
+	flat          bool // it is meant as one directory, whatever others of its size look like
 }
 
 // filesPerDir is how many files each directory of a tree has.
@@ -22,13 +23,13 @@ const filesPerDir = 1000
 func (s scale) directories() []tree {
 	var all []tree
 	for _, n := range s.trees {
-		all = append(all, tree{n, filesPerDir})
+		all = append(all, tree{files: n, perDir: filesPerDir})
 	}
-	return append(all, tree{s.flat, s.flat})
+	return append(all, tree{files: s.flat, perDir: s.flat, flat: true})
 }
 
 func (t tree) String() string {
-	if t.perDir != filesPerDir {
+	if t.flat {
 		return counted(t.files, "file") + " in one directory"
 	}
 	return counted(t.files, "file")

@@ -19,10 +19,11 @@ func (s *sheet) json(m machine) (string, error) {
 			}
 		}
 	}
+	notes := append([]string{}, s.notes...) // none are a list, too
 	failures := []string{}
 	for _, f := range s.failures {
 		failures = append(failures, f.String())
 	}
-	text, err := json.MarshalIndent(map[string]any{"machine": m, "values": values, "notes": s.notes, "failures": failures}, "", "\t")
+	text, err := json.MarshalIndent(map[string]any{"machine": m, "values": values, "notes": notes, "failures": failures}, "", "\t")
 	return string(text) + "\n", err
 }

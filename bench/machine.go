@@ -14,10 +14,15 @@ import (
 
 // machine says where and when the figures come from.
 type machine struct {
-	Date, CPU, Kernel, Cores, Go, Node string
-	Servers                            []string // with their versions
-	Rounds                             int
-	Took                               string
+	Date    string   `json:"date"`
+	CPU     string   `json:"cpu"`
+	Kernel  string   `json:"kernel"`
+	Cores   string   `json:"cores"`
+	Go      string   `json:"go"`
+	Node    string   `json:"node"`
+	Servers []string `json:"servers"` // with their versions
+	Rounds  int      `json:"rounds"`
+	Took    string   `json:"took"`
 }
 
 func (b *bench) report(ctx context.Context, peers []peer, start time.Time) machine {

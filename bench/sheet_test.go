@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,30 @@ Not in the tables, or not of all rounds:
 	}
 	if err := s.err(); err == nil || !strings.Contains(err.Error(), "2 of the measures failed") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// Keys of the JSON are written alike, and what there is none of is an empty list.
+func TestJSON(t *testing.T) {
+	s := newSheet([]peer{{name: "ours"}})
+	s.add(row{"Requests", "read", "µs"}, "ours", 30)
+	text, err := s.json(machine{Servers: []string{"ours"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range regexp.MustCompile(`"([^"]*)":`).FindAllStringSubmatch(text, -1) {
+		if !regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`).MatchString(key[1]) {
+			t.Errorf("a key is %q", key[1])
+		}
+	}
+	var said map[string]any
+	if err := json.Unmarshal([]byte(text), &said); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"values", "notes", "failures"} {
+		if _, isList := said[key].([]any); !isList {
+			t.Errorf("%s are %v in %s", key, said[key], text)
+		}
 	}
 }
 

@@ -121,6 +121,21 @@ func TestTheScriptAfterAnInstallationThatFailed(t *testing.T) {
 	}
 }
 
+// Help needs no modules, and says nothing besides.
+func TestTheScriptHelpsAtOnce(t *testing.T) {
+	for _, flag := range []string{"-help", "--help", "-h", "--h"} {
+		command, modules := script(t, programs(`echo "help for $3" >&2`), "echo installed >&2; mkdir node_modules", flag)
+		var said strings.Builder
+		command.Stderr = &said
+		if err := command.Run(); err != nil || said.String() != "help for "+flag+"\n" {
+			t.Errorf("%s: it says %q, %v", flag, said.String(), err)
+		}
+		if exists(filepath.Join(modules, "node_modules")) {
+			t.Errorf("%s: modules are installed", flag)
+		}
+	}
+}
+
 // The script hands on where it is, its arguments, and how the program ends.
 func TestTheScriptHandsOn(t *testing.T) {
 	command, modules := script(t, programs(`echo "$@"; exit 7`), "mkdir node_modules", "-only", "a b")

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,7 +25,7 @@ var tiny = scale{rounds: 1, connections: 2, while: 20 * time.Millisecond, listen
 // newBench makes a run of little on a directory of the test, with the product and other servers.
 func newBench(t *testing.T, servers string) (*bench, []peer) {
 	t.Helper()
-	peers, leftOut, err := preparePeers(t.Context(), t.TempDir(), wanted{servers: servers, source: "."})
+	peers, leftOut, err := preparePeers(t.Context(), t.TempDir(), wanted{servers: servers, source: "."}, nil)
 	if err != nil || len(leftOut) > 0 {
 		t.Fatal(err, leftOut)
 	}
@@ -175,7 +177,13 @@ func TestBodiesInChunksEndWithTheirEmptyLine(t *testing.T) {
 	}
 }
 
+// What is wrong is said before anything is measured, and a file for the tables is neither made nor changed by then.
 func TestCommandLine(t *testing.T) {
+	dir := t.TempDir()
+	old, new := filepath.Join(dir, "old.md"), filepath.Join(dir, "new.md")
+	if err := os.WriteFile(old, []byte("tables"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, wrong := range []struct {
 		args string
 		says string
@@ -184,6 +192,7 @@ func TestCommandLine(t *testing.T) {
 		{"-ours /no/program", "there is no program /no/program"},
 		{"-ours .", "there is no program ."},
 		{"-ours a=run -servers none", "bench/run"},
+		{"-only growth,ways -servers mcp-go,go-sdk", "of mcp-go nothing is measured that -only names"},
 		{"-servers apache", `no such server "apache": there are go-sdk`},
 		{"quick", `"quick" is no flag`},
 		{"-fast", "flag provided but not defined: -fast (-help names the flags)"},
@@ -196,11 +205,19 @@ func TestCommandLine(t *testing.T) {
 		{"-uris 1001", `"1001" is no number from 1 to 1000`},
 		{"-while 1ns", `"1ns" is no time from 10ms to 1m`},
 		{"-o /no/directory/tables.md", "-o: "},
+		{"-o " + old + " -servers apache", "no such server"},
+		{"-o " + new, "there is no program"},
 	} {
 		args := append([]string{"-ours", "/no/program"}, strings.Fields(wrong.args)...) // nothing is measured if it passes
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), wrong.says) {
 			t.Errorf("%s: %v, want %q", wrong.args, err, wrong.says)
 		}
+	}
+	if text, err := os.ReadFile(old); string(text) != "tables" {
+		t.Errorf("what there was is %q, %v", text, err)
+	}
+	if exists(new) {
+		t.Error("a file is left of tables that there are not")
 	}
 }
 
@@ -227,12 +244,41 @@ func TestTheChoiceOfServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := bin + "/mcp-fsserve"
-	if _, _, err := preparePeers(t.Context(), bin, wanted{ours: "a=" + program + ",a=" + program, servers: "none"}); err == nil {
+	if _, _, err := preparePeers(t.Context(), bin, wanted{ours: "a=" + program + ",a=" + program, servers: "none"}, nil); err == nil {
 		t.Error("two servers have one name")
 	}
 	t.Setenv("PATH", bin)
-	if _, _, err := preparePeers(t.Context(), bin, wanted{ours: program, servers: "typescript"}); !errors.Is(err, errLeftOut) {
+	if _, _, err := preparePeers(t.Context(), bin, wanted{ours: program, servers: "typescript"}, nil); !errors.Is(err, errLeftOut) {
 		t.Errorf("there is no node: %v", err)
+	}
+}
+
+// Servers of which nothing is measured are not built, and refused if they were asked for.
+func TestTheChoiceOfServersFollowsTheMeasures(t *testing.T) {
+	for _, c := range []struct{ only, servers, want string }{
+		{"", "all", "go-sdk mcp-go typescript files copied"},
+		{"growth", "all", ""},
+		{"ways,growth-uris", "none", ""},
+		{"growth,stdio", "all", "go-sdk mcp-go typescript"},
+		{"discover", "all", "go-sdk mcp-go typescript"},
+		{"discover,read1m", "files,files", "files"},
+		{"memory64m", "copied", "copied"},
+		{"list1000", "files", "refused"},
+		{"listens", "go-sdk,copied", "refused"},
+		{"growth-files", "typescript", "refused"},
+	} {
+		var m measures
+		if c.only != "" {
+			m = strings.Split(c.only, ",")
+		}
+		names, err := wanted{servers: c.servers}.others(m)
+		got := strings.Join(names, " ")
+		if err != nil {
+			got = "refused"
+		}
+		if got != c.want {
+			t.Errorf("with -only %s, -servers %s is %q (%v), want %q", c.only, c.servers, got, err, c.want)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // options are what the command line says.
 type options struct {
 	scale  scale
-	only   []string // measures and groups of them that are wanted; all if empty
+	only   measures
 	wanted wanted
 	output string // a file that the tables are written to as well
 	asJSON bool
@@ -74,19 +74,31 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		o.scale = quick
 	}
 	o.scale.take(given)
+	if _, err := o.wanted.others(o.only); err != nil {
+		return o, err
+	}
 	return o, mayWrite(o.output)
 }
 
-// mayWrite finds out before anything is measured whether there can be a file.
+// mayWrite finds out before anything is measured whether there can be a file, and leaves none that there was not.
 func mayWrite(path string) error {
 	if path == "" {
 		return nil
 	}
-	file, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	path = filepath.Clean(path)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	isNew := err == nil
+	if errors.Is(err, os.ErrExist) {
+		file, err = os.OpenFile(path, os.O_WRONLY, 0)
+	}
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
-	return file.Close()
+	err = file.Close()
+	if isNew {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // number reads a whole number between bounds, which are included.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -42,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // bench is one run.
 type bench struct {
 	scale scale
-	only  []string // measures and groups of them that are wanted; all if empty
+	only  measures
 	cores cores
 	dir   string // what is served
 	sheet *sheet
@@ -71,7 +70,7 @@ func (o options) run(ctx context.Context, stdout, log io.Writer) error {
 			return err
 		}
 	}
-	peers, leftOut, err := preparePeers(ctx, bin, o.wanted)
+	peers, leftOut, err := preparePeers(ctx, bin, o.wanted, o.only)
 	if err != nil {
 		return err
 	}
@@ -107,9 +106,4 @@ func (o options) run(ctx context.Context, stdout, log io.Writer) error {
 		err = errors.Join(err, os.WriteFile(o.output, []byte(text), 0o644))
 	}
 	return errors.Join(err, b.sheet.err())
-}
-
-// wants reports whether a measure is to be taken, by any of its names.
-func (b *bench) wants(names ...string) bool {
-	return len(b.only) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(b.only, name) })
 }

@@ -69,11 +69,16 @@ type wanted struct {
 // otherNames are what the servers of others are called on the command line.
 var otherNames = []string{"go-sdk", "mcp-go", "typescript", "files", "copied"}
 
-// others returns the names of the servers that are wanted besides ours.
-func (w wanted) others() ([]string, error) {
+// isFileServer reports whether one of the others is a plain file server.
+func isFileServer(name string) bool { return name == "files" || name == "copied" }
+
+// others returns the names of the servers that are wanted besides ours, and of which something is measured. One that is asked
+// for by its name must be one of those.
+func (w wanted) others(m measures) ([]string, error) {
+	unmeasured := func(name string) bool { return !m.takenOf(peer{name: name, files: isFileServer(name)}) }
 	switch w.servers {
 	case "all":
-		return otherNames, nil
+		return slices.DeleteFunc(slices.Clone(otherNames), unmeasured), nil
 	case "none":
 		return nil, nil
 	}
@@ -82,6 +87,9 @@ func (w wanted) others() ([]string, error) {
 		if !slices.Contains(otherNames, name) {
 			return nil, fmt.Errorf("-servers: no such server %q: there are %s, all and none", name, strings.Join(otherNames, ", "))
 		}
+		if unmeasured(name) {
+			return nil, fmt.Errorf("-servers: of %s nothing is measured that -only names", name)
+		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -89,10 +97,10 @@ func (w wanted) others() ([]string, error) {
 	return names, nil
 }
 
-// preparePeers builds what is wanted into the directory bin, and says what of all is left out and why. What is asked for by its
+// preparePeers builds what is wanted, and measured, into the directory bin, and says what of all is left out and why. What is asked for by its
 // name is not left out.
-func preparePeers(ctx context.Context, bin string, w wanted) (peers []peer, leftOut []string, err error) {
-	others, err := w.others()
+func preparePeers(ctx context.Context, bin string, w wanted, m measures) (peers []peer, leftOut []string, err error) {
+	others, err := w.others(m)
 	if err != nil {
 		return nil, nil, err
 	}

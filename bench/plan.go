@@ -10,14 +10,14 @@ import (
 // step is a measure of one server, which is started for it and ended after it.
 type step struct {
 	name   string
-	also   []string // by which -only knows it besides: its group, or parts that it looks at itself
-	serves func(peer) bool
+	also   []string                  // by which -only knows it besides: its group, or parts that it looks at itself
+	serves func(measures, peer) bool // what is wanted of it is measured of a server
 	do     func(*bench, context.Context, peer) error
 	within time.Duration // what it may take in one round
 }
 
 var steps = []step{
-	{"requests", []string{"discover", "read1k", "read1m", "read1m-turns", "binary1m", "list1000", "memory64m"}, always, (*bench).requestStep, 5 * time.Minute},
+	{"requests", []string{"discover", "read1k", "read1m", "read1m-turns", "binary1m", "list1000", "memory64m"}, asks, (*bench).requestStep, 5 * time.Minute},
 	{"listens", nil, speaks, (*bench).listenStep, 10 * time.Minute},
 	{"ways", nil, onlyOurs, (*bench).wayStep, 10 * time.Minute},
 	{"beside", nil, speaks, (*bench).besideStep, 5 * time.Minute},
@@ -29,13 +29,29 @@ var steps = []step{
 	{"growth-changes", []string{"growth"}, onlyOurs, (*bench).growChanges, 5 * time.Minute},
 }
 
-func always(peer) bool { return true }
+// measures are names of steps, or of their groups and parts, of which all are wanted if there are none.
+type measures []string
+
+// want reports whether a measure is to be taken, by any of its names.
+func (m measures) want(names ...string) bool {
+	return len(m) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(m, name) })
+}
+
+// takenOf reports whether anything that is wanted is measured of p.
+func (m measures) takenOf(p peer) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return m.want(s.names()...) && s.serves(m, p) })
+}
+
+// asks reports whether p has something like one of the requests that are wanted.
+func asks(m measures, p peer) bool {
+	return m.want("memory64m", "requests") || slices.ContainsFunc(demands, func(d demand) bool { return d.isFor(m, p) })
+}
 
 // speaks reports whether p has the protocol.
-func speaks(p peer) bool { return !p.files }
+func speaks(_ measures, p peer) bool { return !p.files }
 
 // onlyOurs reports whether p is the product.
-func onlyOurs(p peer) bool { return p.ours }
+func onlyOurs(_ measures, p peer) bool { return p.ours }
 
 func (s step) names() []string { return append([]string{s.name}, s.also...) }
 
@@ -55,10 +71,10 @@ func measureNames() (names []string) {
 func (b *bench) measure(ctx context.Context, peers []peer) error {
 	start := time.Now()
 	for _, s := range steps {
-		if !b.wants(s.names()...) {
+		if !b.only.want(s.names()...) {
 			continue
 		}
-		served := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return !s.serves(p) })
+		served := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return !s.serves(b.only, p) })
 		for b.round = range b.scale.rounds {
 			for _, p := range served {
 				fmt.Fprintf(b.log, "bench: after %d s: %s, round %d of %d: %s\n",

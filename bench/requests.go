@@ -48,6 +48,11 @@ func inTurns(name, row string) demand {
 
 const requestsTable = "Requests over HTTP/1.1"
 
+// isFor reports whether d is wanted, and p has something like it.
+func (d demand) isFor(m measures, p peer) bool {
+	return m.want(d.name, "requests") && (!p.files || d.file != "")
+}
+
 // request encodes what p is asked.
 func (d demand) request(p peer, endpoint *url.URL) []byte {
 	if p.files {
@@ -210,7 +215,7 @@ func (b *bench) press(ctx context.Context, p peer, ch *child, d demand) (load, e
 // measureRequests has p, which runs, answer each of the demands for a while.
 func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) {
 	for _, d := range demands {
-		if p.files && d.file == "" || !b.wants(d.name, "requests") {
+		if !d.isFor(b.only, p) {
 			continue
 		}
 		l, err := b.press(ctx, p, ch, d)
@@ -230,7 +235,7 @@ func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) {
 
 // measureMemory reads the largest file, twice at once, and tells how much memory that took at its peak.
 func (b *bench) measureMemory(ctx context.Context, p peer, ch *child) error {
-	if !b.wants("memory64m", "requests") {
+	if !b.only.want("memory64m", "requests") {
 		return nil
 	}
 	endpoint, err := url.Parse(ch.url)

@@ -228,8 +228,8 @@ func TestWhatTheCommandLineSays(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(o.scale, want) {
 		t.Errorf("the scale is %+v, %v, want %+v", o.scale, err, want)
 	}
-	if at := o.scale.idleAt(); at != 16000 {
-		t.Errorf("%d listens are idle, want the most that there are", at)
+	if n := o.scale.many(); n != 16000 {
+		t.Errorf("%d listens are many, want the most that there are", n)
 	}
 	var help strings.Builder
 	if _, err := parse([]string{"-help"}, &help); err != flag.ErrHelp || !strings.Contains(help.String(), "-files N,N,...") {

@@ -8,7 +8,7 @@ import (
 
 const besideTable = "Requests beside listens"
 
-// urisOfEach is what a listen asks for besides the watched file, where requests are measured beside many.
+// urisOfEach is how many a listen asks for, where requests are measured beside many.
 const urisOfEach = 50
 
 // besideStep measures a request beside many listens with many URIs each, and without them.
@@ -23,8 +23,8 @@ func (b *bench) besideStep(ctx context.Context, p peer) error {
 	if err != nil {
 		return err
 	}
-	n := min(4000, slices.Max(b.scale.listens), b.descriptors-spareDescriptors)
-	c, opening, err := b.gather(ctx, p, ch, endpoint, n, notes(urisOfEach))
+	n := min(b.scale.many(), b.descriptors-spareDescriptors)
+	c, opening, err := b.gather(ctx, p, ch, endpoint, n, inAll(urisOfEach))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -74,5 +75,29 @@ func TestStreamsAreCountedOnceForEachChange(t *testing.T) {
 	c.reading.Wait()
 	if !strings.Contains(c.losses(), "2 streams have ended") {
 		t.Errorf("all streams were ended, but%q", c.losses())
+	}
+}
+
+// What is delivered to the listens of a server that tells of changes of the list alone is said wherever they are measured.
+func TestListensThatAreToldOfTheListAreNamed(t *testing.T) {
+	for _, measure := range []string{"listens", "beside", "stalled"} {
+		b, peers := newBench(t, "mcp-go")
+		b.only = measures{measure}
+		if err := b.measure(t.Context(), peers[1:]); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.sheet.text(); !strings.Contains(text, "of mcp-go are never told that a file has changed") {
+			t.Errorf("%s: the tables are %s", measure, text)
+		}
+	}
+}
+
+func TestSoManyURIsAreAskedFor(t *testing.T) {
+	for _, p := range []peer{{}, {lists: true}} {
+		for n := 1; n <= urisOfEach; n++ {
+			if said := p.listen(inAll(n)(3)).encode(1); bytes.Count(said, []byte(`"`+uriBase)) != n {
+				t.Errorf("of %d URIs it asks for %s", n, said)
+			}
+		}
 	}
 }

@@ -37,7 +37,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.Func("rounds", "take medians of `N` rounds (default 3, with -quick 1)", number(&given.rounds, 1, 1000))
 	flags.Func("connections", "ask on `N` connections at once (default 8)", number(&given.connections, 1, 1000))
 	flags.Func("while", "repeat each request for `TIME` in each round (default 1s, with -quick 300ms)", lasting(&given.while))
-	flags.Func("listens", "open so many listens at once, for each of `N,N,...` (default 1000,4000,16000, with -quick 1000)",
+	flags.Func("listens", "open so many listens at once, for each of `N,N,...` (default 1000,4000,16000, with -quick 1000); "+
+		"beside requests, on other ways and to be idle 4000, if that is one of them, or the most",
 		numbers(&given.listens, 1, maxListens))
 	flags.Func("files", "grow a tree of so many files, for each of `N,N,...` (default 1000,10000,100000, with -quick 1000,10000; a million takes "+
 		"a minute to make, and 300 MB)", numbers(&given.trees, 1, maxFiles))

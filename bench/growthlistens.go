@@ -52,7 +52,7 @@ func (b *bench) urisOf(ctx context.Context, p peer, uris, n int, add adder) (*ma
 		return nil, err
 	}
 	defer ch.end()
-	c, opening, err := b.gather(ctx, p, ch, endpoint, n, notes(uris-1))
+	c, opening, err := b.gather(ctx, p, ch, endpoint, n, inAll(uris))
 	if err != nil {
 		return nil, err
 	}

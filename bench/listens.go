@@ -17,6 +17,9 @@ const spareDescriptors = 200
 // watchedAlone is what a stream asks for that asks for the watched file, and nothing besides.
 func watchedAlone(int) []string { return nil }
 
+// inAll has streams ask for n URIs, the watched file's among them.
+func inAll(n int) func(stream int) []string { return notes(n - 1) }
+
 // notes is what streams ask for besides the watched file: n small files each, which overlap with those of other streams.
 func notes(n int) func(stream int) []string {
 	return func(stream int) []string {
@@ -47,9 +50,6 @@ func (b *bench) listens(ctx context.Context, p peer, n int, add adder) error {
 	if n+spareDescriptors > b.descriptors {
 		return fmt.Errorf("a process has %d descriptors", b.descriptors)
 	}
-	if p.lists {
-		b.sheet.note("listens of %s are never told that a file has changed: it announces a change of the list instead", p.name)
-	}
 	ch, endpoint, err := b.serveHTTP(ctx, p)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (b *bench) listens(ctx context.Context, p peer, n int, add adder) error {
 	defer c.close()
 	add("CPU to open one", "µs", micro(opening.cpu)/float64(n))
 	add("memory of one", "kB", float64(opening.memory)/1e3/float64(n))
-	if n == b.scale.idleAt() && b.round == 0 && b.scale.idle > 0 {
+	if n == b.scale.many() && b.round == 0 && b.scale.idle > 0 {
 		if err := b.idle(ctx, ch, add); err != nil {
 			return err
 		}
@@ -80,6 +80,7 @@ func (b *bench) listens(ctx context.Context, p peer, n int, add adder) error {
 
 // gather opens n listens, and says what that took of the server.
 func (b *bench) gather(ctx context.Context, p peer, ch *child, endpoint *url.URL, n int, uris func(int) []string) (c *crowd, took cost, err error) {
+	b.tellOfLists(p)
 	took, err = b.spent(ctx, ch, func() (err error) {
 		c, err = openCrowd(ctx, p, endpoint, n, uris)
 		return err
@@ -88,6 +89,13 @@ func (b *bench) gather(ctx context.Context, p peer, ch *child, endpoint *url.URL
 		c.close()
 	}
 	return c, took, err
+}
+
+// tellOfLists notes what is delivered to the listens of p, if that is not what it is to those of others.
+func (b *bench) tellOfLists(p peer) {
+	if p.lists {
+		b.sheet.note("listens of %s are never told that a file has changed: it announces a change of the list instead", p.name)
+	}
 }
 
 // leave leaves all listens, and says what that took of the server.

@@ -73,8 +73,8 @@ func setAll(to *[]int, values []int) {
 	}
 }
 
-// idleAt is how many listens are watched that say nothing: 4,000, or the most there are.
-func (s scale) idleAt() int {
+// many is how many listens are open where one number has to do: 4,000, or the most there are.
+func (s scale) many() int {
 	if slices.Contains(s.listens, 4000) {
 		return 4000
 	}

@@ -19,6 +19,7 @@ const stalledTable = "One reader of 200 takes nothing"
 // How the stalled reader is made to stall: it takes nothing, and by small segments and a small buffer the kernel keeps little for
 // it. What everybody is told meanwhile is more than that.
 const (
+	stormFiles    = 50                    // that change, and of which all are told
 	aroundStalled = 199                   // readers that are well
 	stalledPause  = 60 * time.Millisecond // more than a server that paces one URI may wait
 	healthyWithin = 2 * time.Second
@@ -31,7 +32,8 @@ func (b *bench) stalledStep(ctx context.Context, p peer) error {
 		return err
 	}
 	defer ch.end()
-	uris := notes(urisOfEach)(0) // of all streams
+	b.tellOfLists(p)
+	uris := notes(stormFiles)(0) // of all streams
 	c, err := openCrowd(ctx, p, endpoint, aroundStalled, func(int) []string { return uris })
 	if err != nil {
 		return err

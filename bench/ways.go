@@ -44,7 +44,7 @@ const waysTable = "Streams on other ways"
 
 // wayStep measures what streams take on each way.
 func (b *bench) wayStep(ctx context.Context, p peer) error {
-	n := min(4000, slices.Max(b.scale.listens), b.descriptors-spareDescriptors)
+	n := min(b.scale.many(), b.descriptors-spareDescriptors)
 	flags, err := certificate(b.scratch)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 )
 
 // tiny is a run that shows that each measure can be taken, and no more.
-var tiny = scale{rounds: 1, connections: 2, while: 20 * time.Millisecond, listens: []int{20}, idle: 10 * time.Millisecond, deliveries: 1,
+var tiny = scale{rounds: 1, connections: 2, rate: 1000, while: 20 * time.Millisecond, listens: []int{20}, idle: 10 * time.Millisecond, deliveries: 1,
 	trees: []int{1000, 2500}, flat: 1500, uris: []int{1, 3}, urisAt: 10, changes: []int{1, 40}, bursts: 1,
 	reads: 200, starts: 1, saves: 2, newFiles: 1, storm: 2, huge: 2 << 20, patience: time.Minute}
 

@@ -20,7 +20,7 @@ func TestInterruptedRunsTidyUp(t *testing.T) {
 	if err := errors.Join(build(t.Context(), ".", bin, "."), build(t.Context(), "..", bin, "./cmd/mcp-fsserve")); err != nil {
 		t.Fatal(err)
 	}
-	for _, measure := range []string{"read1m", "listens", "ways", "stalled", "stdio", "growth-files"} {
+	for _, measure := range []string{"read1m", "read1k-rate", "listens", "ways", "stalled", "stdio", "growth-files"} {
 		command := exec.CommandContext(t.Context(), filepath.Join(bin, "bench"), "-quick", "-ours", bin+"/mcp-fsserve", "-servers", "none", "-only", measure)
 		command.Env = append(os.Environ(), "TMPDIR="+scratch)
 		said, err := command.StderrPipe()

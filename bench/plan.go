@@ -17,7 +17,7 @@ type step struct {
 }
 
 var steps = []step{
-	{"requests", []string{"discover", "read1k", "read1m", "read1m-turns", "binary1m", "list1000", "memory64m"}, asks, (*bench).requestStep, 5 * time.Minute},
+	{"requests", []string{"discover", "read1k", "read1k-rate", "read1m", "read1m-turns", "binary1m", "list1000", "memory64m"}, asks, (*bench).requestStep, 5 * time.Minute},
 	{"listens", nil, speaks, (*bench).listenStep, 10 * time.Minute},
 	{"ways", nil, onlyOurs, (*bench).wayStep, 10 * time.Minute},
 	{"beside", nil, speaks, (*bench).besideStep, 5 * time.Minute},

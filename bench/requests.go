@@ -22,11 +22,13 @@ type demand struct {
 	file    string   // what a file server is asked for instead; "" if nothing is like it
 	content []byte   // of that file
 	others  []demand // asked in turns with it; their answers are as long
+	paced   bool     // asked at a fixed rate, not again as soon as it is answered
 }
 
 var demands = []demand{
 	{name: "discover", row: "server/discover", ask: discover(), expect: speaksRevision},
 	readOf("read1k", "read 1 KiB", smallFile, isText(smallContent), smallContent),
+	atRate(readOf("read1k-rate", "read 1 KiB", smallFile, isText(smallContent), smallContent)),
 	readOf("read1m", "read 1 MiB of text", largeText, isText(largeContent), largeContent),
 	inTurns("read1m-turns", fmt.Sprintf("read 1 MiB of text, %d files in turn", manyLarge)),
 	readOf("binary1m", "read 1 MiB of bytes", largeBinary, isBlob(binaryContent), binaryContent),
@@ -35,6 +37,13 @@ var demands = []demand{
 
 func readOf(name, row, file string, expect expected, content []byte) demand {
 	return demand{name: name, row: row, ask: read(file), expect: expect, file: file, content: content}
+}
+
+// atRate has d asked at a fixed rate, the same of all: then no server is busy, and each waits for its next request, as most
+// servers do most of the time.
+func atRate(d demand) demand {
+	d.paced = true
+	return d
 }
 
 // inTurns reads large files one after the other, so that a server comes back to none that it still knows something of.
@@ -95,6 +104,14 @@ type load struct {
 // cpuOfEach is what one request took, in µs.
 func (l load) cpuOfEach() float64 { return micro(l.cpu) / float64(l.requests) }
 
+// throughput is how many requests there were in a second.
+func (l load) throughput() float64 { return float64(l.requests) / l.wall.Seconds() }
+
+// keepsUp reports whether so many requests a second were answered, but for a tenth, and one that was due at the end.
+func (l load) keepsUp(rate int) bool {
+	return float64(l.requests+1) >= 0.9*float64(rate)*l.wall.Seconds()
+}
+
 // quantile returns what the fraction q of the requests took at most: of a few requests p99 is the slowest.
 func (l load) quantile(q float64) time.Duration {
 	return l.took[max(0, int(math.Ceil(q*float64(len(l.took))))-1)]
@@ -103,10 +120,18 @@ func (l load) quantile(q float64) time.Duration {
 // slowest is how long the slowest requests are waited for.
 const slowest = 10 * time.Second
 
-// pressure asks a server the same, or one thing after the other, on several connections for a while, after they had another to warm up,
-// which compilers at run time need. An answer whose body is not as long as it should be is an error.
-func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, connections int, warm, while time.Duration) (load, error) {
-	ctx, cancel := context.WithTimeout(ctx, warm+4*while+30*time.Second)
+// effort is how a server is asked.
+type effort struct {
+	connections int
+	rate        int           // requests a second, over all connections; 0: each asks again when it has its answer
+	warm        time.Duration // for which it is asked before it is measured, which compilers at run time need
+	while       time.Duration
+}
+
+// pressure asks a server the same, or one thing after the other, on several connections for a while. An answer whose body is not as
+// long as it should be is an error.
+func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, e effort) (load, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.warm+4*e.while+30*time.Second)
 	defer cancel()
 	endpoint, err := url.Parse(ch.url)
 	if err != nil {
@@ -115,40 +140,52 @@ func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, c
 	var (
 		asking   sync.WaitGroup
 		measured atomic.Bool  // requests that end now count
-		over     atomic.Bool  // nobody asks again
 		counted  atomic.Int64 // requests that counted
 		turn     atomic.Int64 // requests that were begun
 		mu       sync.Mutex   // guards all and failed
 		all      []time.Duration
 		failed   error
+		over     = make(chan struct{}) // closed when nobody is to ask again
 	)
+	fail := func(err error) {
+		if err == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		failed = errors.Join(failed, err)
+		cancel() // nobody waits for the others
+	}
+	when := atOnce(over)
+	if e.rate > 0 {
+		beats := make(chan time.Time) // closed by beat
+		asking.Go(func() { fail(beat(e.rate, beats, over)) })
+		when = oneAfterTheOther(beats)
+	}
 	next := func() []byte { return requests[turn.Add(1)%int64(len(requests))] }
-	for range connections {
+	for range e.connections {
 		asking.Go(func() {
-			took, err := repeat(ctx, endpoint, next, length, &measured, &over, &counted)
+			took, err := repeat(ctx, endpoint, when, next, length, &measured, &counted)
+			fail(err)
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, took...)
-			if err != nil {
-				failed = errors.Join(failed, err)
-				cancel() // nobody waits for the others
-			}
 		})
 	}
-	sleep(ctx, warm)
+	sleep(ctx, e.warm)
 	before, err := ch.cpu()
 	counted.Store(0)
 	start := time.Now()
 	measured.Store(true)
-	sleep(ctx, while)
+	sleep(ctx, e.while)
 	// Requests that are slower than that are measured all the same, at least one on each connection.
-	for counted.Load() < int64(connections) && ctx.Err() == nil && time.Since(start) < 4*while+slowest {
-		sleep(ctx, while/10)
+	for counted.Load() < int64(e.connections) && ctx.Err() == nil && time.Since(start) < 4*e.while+slowest {
+		sleep(ctx, e.while/10)
 	}
 	after, errAfter := ch.cpu()
 	l := load{requests: int(counted.Load()), cpu: after - before, wall: time.Since(start)}
 	measured.Store(false)
-	over.Store(true)
+	close(over)
 	asking.Wait()
 	slices.Sort(all)
 	l.took = all
@@ -161,8 +198,8 @@ func pressure(ctx context.Context, ch *child, requests [][]byte, length int64, c
 	return l, nil
 }
 
-// repeat asks on one connection until over, and returns what each request took that counted.
-func repeat(ctx context.Context, endpoint *url.URL, next func() []byte, length int64, measured, over *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
+// repeat asks on one connection as long as there is more, and returns what each request took that counted, from when it was due.
+func repeat(ctx context.Context, endpoint *url.URL, when pacer, next func() []byte, length int64, measured *atomic.Bool, counted *atomic.Int64) ([]time.Duration, error) {
 	c, err := dial(ctx, endpoint, nil, 64<<10)
 	if err != nil {
 		return nil, err
@@ -173,10 +210,12 @@ func repeat(ctx context.Context, endpoint *url.URL, next func() []byte, length i
 		return nil, err
 	}
 	var took []time.Duration
-	for !over.Load() {
-		request := next()
-		start := time.Now()
-		r, err := c.ask(request)
+	for {
+		due, more := when()
+		if !more {
+			return took, nil
+		}
+		r, err := c.ask(next())
 		if err != nil {
 			return nil, err
 		}
@@ -185,10 +224,9 @@ func repeat(ctx context.Context, endpoint *url.URL, next func() []byte, length i
 		}
 		if measured.Load() {
 			counted.Add(1)
-			took = append(took, time.Since(start))
+			took = append(took, time.Since(due))
 		}
 	}
-	return took, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -209,7 +247,11 @@ func (b *bench) press(ctx context.Context, p peer, ch *child, d demand) (load, e
 	if err != nil {
 		return load{}, err
 	}
-	return pressure(ctx, ch, requests, length, b.scale.connections, b.scale.warm, b.scale.while)
+	e := effort{connections: b.scale.connections, warm: b.scale.warm, while: b.scale.while}
+	if d.paced {
+		e.rate = b.scale.rate
+	}
+	return pressure(ctx, ch, requests, length, e)
 }
 
 // measureRequests has p, which runs, answer each of the demands for a while.
@@ -218,18 +260,27 @@ func (b *bench) measureRequests(ctx context.Context, p peer, ch *child) {
 		if !d.isFor(b.only, p) {
 			continue
 		}
+		name := d.row
+		if d.paced {
+			name += fmt.Sprintf(", %s a second", grouped(b.scale.rate))
+		}
 		l, err := b.press(ctx, p, ch, d)
 		if err != nil {
-			b.sheet.fail(d.row+" of "+p.name, err)
+			b.sheet.fail(name+" of "+p.name, err)
 			continue
 		}
 		add := func(what, unit string, value float64) {
-			b.sheet.add(row{requestsTable, d.row + ": " + what, unit}, p.name, value)
+			b.sheet.add(row{requestsTable, name + ": " + what, unit}, p.name, value)
 		}
 		add("CPU", "µs", l.cpuOfEach())
 		add("p50", "µs", micro(l.quantile(0.5)))
 		add("p99", "µs", micro(l.quantile(0.99)))
-		add("throughput", perSecond, float64(l.requests)/l.wall.Seconds())
+		switch {
+		case !d.paced:
+			add("throughput", perSecond, l.throughput())
+		case !l.keepsUp(b.scale.rate):
+			b.sheet.note("%s of %s: it does not keep up, and its figures are those of a server that is always busy", name, p.name)
+		}
 	}
 }
 

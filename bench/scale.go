@@ -9,6 +9,7 @@ import (
 type scale struct {
 	rounds      int
 	connections int           // that ask at once
+	rate        int           // requests a second, where it is fixed
 	warm        time.Duration // for which one request is repeated before it is measured
 	while       time.Duration // for which it is repeated then
 	listens     []int         // how many are open
@@ -33,10 +34,10 @@ type scale struct {
 const quickTakes = "two or three minutes"
 
 var (
-	whole = scale{rounds: 3, connections: 8, warm: 3 * time.Second, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second,
+	whole = scale{rounds: 3, connections: 8, rate: 200, warm: 3 * time.Second, while: time.Second, listens: []int{1000, 4000, 16000}, idle: 16 * time.Second,
 		deliveries: 5, trees: []int{1_000, 10_000, 100_000}, flat: 200_000, uris: []int{1, 50, 500}, urisAt: 1000,
 		changes: []int{1, 100, 10_000}, bursts: 3, reads: 20_000, starts: 5, saves: 10, newFiles: 4, storm: 20, huge: 64 << 20, patience: time.Minute}
-	quick = scale{rounds: 1, connections: 8, warm: time.Second, while: 300 * time.Millisecond, listens: []int{1000},
+	quick = scale{rounds: 1, connections: 8, rate: 200, warm: time.Second, while: 300 * time.Millisecond, listens: []int{1000},
 		deliveries: 3, trees: []int{1_000, 10_000}, flat: 10_000, uris: []int{1, 50, 500}, urisAt: 200,
 		changes: []int{1, 100, 1000}, bursts: 2, reads: 5_000, starts: 3, saves: 5, newFiles: 2, storm: 20, huge: 64 << 20, patience: time.Minute}
 )
@@ -53,6 +54,7 @@ const (
 func (s *scale) take(given scale) {
 	set(&s.rounds, given.rounds)
 	set(&s.connections, given.connections)
+	set(&s.rate, given.rate)
 	set(&s.while, given.while)
 	set(&s.flat, given.flat)
 	setAll(&s.listens, given.listens)

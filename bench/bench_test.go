@@ -46,7 +46,7 @@ func newBench(t *testing.T, servers string) (*bench, []peer) {
 
 // Every measure of every server yields a figure that can be true, and none is left out without a word.
 func TestEachMeasureOfEachServer(t *testing.T) {
-	servers := "go-sdk,mcp-go,files,copied"
+	servers := "go-sdk,mcp-go,files,copied,loop"
 	if exists("servers/typescript/node_modules") {
 		servers += ",typescript"
 	}
@@ -256,15 +256,16 @@ func TestTheChoiceOfServers(t *testing.T) {
 // Servers of which nothing is measured are not built, and refused if they were asked for.
 func TestTheChoiceOfServersFollowsTheMeasures(t *testing.T) {
 	for _, c := range []struct{ only, servers, want string }{
-		{"", "all", "go-sdk mcp-go typescript files copied"},
+		{"", "all", "go-sdk mcp-go typescript files copied loop"},
 		{"growth", "all", ""},
 		{"ways,growth-uris", "none", ""},
-		{"growth,stdio", "all", "go-sdk mcp-go typescript"},
+		{"growth,stdio", "all", "go-sdk mcp-go typescript loop"},
 		{"discover", "all", "go-sdk mcp-go typescript"},
 		{"discover,read1m", "files,files", "files"},
 		{"memory64m", "copied", "copied"},
 		{"list1000", "files", "refused"},
 		{"listens", "go-sdk,copied", "refused"},
+		{"requests,listens", "loop", "refused"},
 		{"growth-files", "typescript", "refused"},
 	} {
 		var m measures

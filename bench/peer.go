@@ -18,16 +18,18 @@ type peer struct {
 	version string
 	ours    bool
 	files   bool     // it is a plain file server: it has no protocol, and no standard input
+	loop    bool     // it has standard input and output alone, and answers no more than server/discover and reads
 	lists   bool     // its listens are told of changes of the list alone, which it announces for each change of a file
 	stdio   []string // its command line before the directory, on standard input and output; none for a file server
-	http    []string // the same over HTTP
+	http    []string // the same over HTTP; none for a loop
 }
 
-// The limits: a server that has the kernel send files, and one that reads and writes them, as one must that puts them into
-// JSON.
+// The limits: a server that has the kernel send files, one that reads and writes them, as one must that puts them into JSON, and
+// on pipes one that does a single thing at a time.
 const (
 	fileServer   = "http.FileServer"
 	fileServerRW = "the same, read and written"
+	plainLoop    = "a loop"
 )
 
 // oursFlags make the product serve what the others serve: the same URIs, as large a page, files as large, and as many listens
@@ -67,15 +69,17 @@ type wanted struct {
 }
 
 // otherNames are what the servers of others are called on the command line.
-var otherNames = []string{"go-sdk", "mcp-go", "typescript", "files", "copied"}
+var otherNames = []string{"go-sdk", "mcp-go", "typescript", "files", "copied", "loop"}
 
-// isFileServer reports whether one of the others is a plain file server.
-func isFileServer(name string) bool { return name == "files" || name == "copied" }
+// unbuilt is what is known of one of the others before it is built.
+func unbuilt(name string) peer {
+	return peer{name: name, files: name == "files" || name == "copied", loop: name == "loop"}
+}
 
 // others returns the names of the servers that are wanted besides ours, and of which something is measured. One that is asked
 // for by its name must be one of those.
 func (w wanted) others(m measures) ([]string, error) {
-	unmeasured := func(name string) bool { return !m.takenOf(peer{name: name, files: isFileServer(name)}) }
+	unmeasured := func(name string) bool { return !m.takenOf(unbuilt(name)) }
 	switch w.servers {
 	case "all":
 		return slices.DeleteFunc(slices.Clone(otherNames), unmeasured), nil
@@ -97,8 +101,8 @@ func (w wanted) others(m measures) ([]string, error) {
 	return names, nil
 }
 
-// preparePeers builds what is wanted, and measured, into the directory bin, and says what of all is left out and why. What is asked for by its
-// name is not left out.
+// preparePeers builds what is wanted, and measured, into the directory bin, and says what of all is left out and why. What is asked
+// for by its name is not left out.
 func preparePeers(ctx context.Context, bin string, w wanted, m measures) (peers []peer, leftOut []string, err error) {
 	others, err := w.others(m)
 	if err != nil {
@@ -171,6 +175,10 @@ func (w wanted) prepare(ctx context.Context, bin, name string) (peer, error) {
 	case "copied":
 		p, err := w.goPeer(ctx, bin, fileServerRW, "fileserver", "")
 		p.files, p.stdio, p.http = true, nil, append(p.http, "-copied")
+		return p, err
+	case "loop":
+		p, err := w.goPeer(ctx, bin, plainLoop, "loop", "")
+		p.loop, p.http = true, nil
 		return p, err
 	}
 	panic("a server has a name, but nobody prepares it: " + name)

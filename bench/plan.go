@@ -22,7 +22,7 @@ var steps = []step{
 	{"ways", nil, onlyOurs, (*bench).wayStep, 10 * time.Minute},
 	{"beside", nil, speaks, (*bench).besideStep, 5 * time.Minute},
 	{"stalled", nil, speaks, (*bench).stalledStep, 5 * time.Minute},
-	{"stdio", nil, speaks, (*bench).stdioStep, 5 * time.Minute},
+	{"stdio", nil, onPipes, (*bench).stdioStep, 5 * time.Minute},
 	{"growth-files", []string{"growth"}, onlyOurs, (*bench).growFiles, 15 * time.Minute},
 	{"growth-listens", []string{"growth"}, onlyOurs, (*bench).growListens, 5 * time.Minute},
 	{"growth-uris", []string{"growth"}, onlyOurs, (*bench).growURIs, 5 * time.Minute},
@@ -44,11 +44,14 @@ func (m measures) takenOf(p peer) bool {
 
 // asks reports whether p has something like one of the requests that are wanted.
 func asks(m measures, p peer) bool {
-	return m.want("memory64m", "requests") || slices.ContainsFunc(demands, func(d demand) bool { return d.isFor(m, p) })
+	return !p.loop && m.want("memory64m", "requests") || slices.ContainsFunc(demands, func(d demand) bool { return d.isFor(m, p) })
 }
 
-// speaks reports whether p has the protocol.
-func speaks(_ measures, p peer) bool { return !p.files }
+// onPipes reports whether p serves a client that starts it.
+func onPipes(_ measures, p peer) bool { return !p.files }
+
+// speaks reports whether p has all of the protocol.
+func speaks(_ measures, p peer) bool { return !p.files && !p.loop }
 
 // onlyOurs reports whether p is the product.
 func onlyOurs(_ measures, p peer) bool { return p.ours }

@@ -59,7 +59,7 @@ const requestsTable = "Requests over HTTP/1.1"
 
 // isFor reports whether d is wanted, and p has something like it.
 func (d demand) isFor(m measures, p peer) bool {
-	return m.want(d.name, "requests") && (!p.files || d.file != "")
+	return !p.loop && m.want(d.name, "requests") && (!p.files || d.file != "")
 }
 
 // request encodes what p is asked.

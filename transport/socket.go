@@ -33,13 +33,14 @@ type socket struct {
 	yielded bool      // the session is another's
 
 	// Guarded by sockets.mu.
-	bell  bell          // rung while the connection is not taken over, nil afterwards
-	ready link[*socket] // in sockets.ready
-	busy  bool          // somebody holds it: pulls from the stream and writes
-	again bool          // it was woken meanwhile
-	shut  bool          // nothing more is to be said
-	gone  bool          // the connection is closed for ever
-	alarm               // in sockets.alarms
+	bell    bell          // rung while the connection is not taken over, nil afterwards
+	ready   link[*socket] // in sockets.ready
+	busy    bool          // somebody holds it: pulls from the stream and writes
+	limited bool          // a write waits for the client, under a deadline
+	again   bool          // it was woken meanwhile
+	shut    bool          // nothing more is to be said
+	gone    bool          // the connection is closed for ever
+	alarm                 // in sockets.alarms
 
 	moored link[*socket] // in Endpoint.moored, guarded by Endpoint.mu
 	sight  sight         // in sockets.lookout, guarded by that
@@ -179,7 +180,7 @@ func (k *socket) finish(rest []byte, over bool) {
 		_, err = k.conn.Write(rest[:n])
 		rest = rest[n:]
 	}
-	_ = k.conn.SetWriteDeadline(time.Time{})
+	k.of.unlimit(k)
 	if err != nil {
 		k.fail(err)
 	} else {

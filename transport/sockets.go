@@ -113,7 +113,7 @@ func (s *sockets) release(k *socket) {
 	}
 }
 
-// limit sets when a client has to have taken what is written next.
+// limit sets when a client has to have taken what is written next, until unlimit.
 func (s *sockets) limit(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,15 +121,24 @@ func (s *sockets) limit(k *socket) {
 	if k.ending.Load() {
 		within = lastWords
 	}
+	k.limited = true
 	_ = k.conn.SetWriteDeadline(time.Now().Add(within))
 }
 
-// interrupt has a socket end its answer, and no longer wait for what is on its way.
+func (s *sockets) unlimit(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.limited = false
+	_ = k.conn.SetWriteDeadline(time.Time{})
+}
+
+// interrupt has a socket end its answer, and no longer wait for what is on its way. Where no write waits there is no deadline
+// to set: it would be that of the last words, which come when a processor is free.
 func (s *sockets) interrupt(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.ending.Store(true)
-	if k.busy {
+	if k.limited {
 		_ = k.conn.SetWriteDeadline(time.Now().Add(lastWords))
 	}
 	s.rouseLocked(k)

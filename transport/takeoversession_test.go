@@ -2,7 +2,10 @@ package transport
 
 import (
 	"bufio"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,4 +147,64 @@ func TestHTTPTheEndOfAStreamIsSaidForAMoment(t *testing.T) {
 			t.Errorf("%d are left", n)
 		}
 	})
+}
+
+// resting waits until nobody holds one of the streams that have taken their connections over, and returns them.
+func (e *Endpoint) resting(t *testing.T, n int) (all []*socket) {
+	t.Helper()
+	until(t, "all streams rest", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.sockets.mu.Lock()
+		defer e.sockets.mu.Unlock()
+		all = nil
+		for k := range e.moored.all() {
+			if !k.busy && !k.ready.queued() {
+				all = append(all, k)
+			}
+		}
+		return len(all) == n && e.sockets.workers == 0
+	})
+	return all
+}
+
+// timed is a listener whose connections count the deadlines that they are given for writes.
+type timed struct {
+	net.Listener
+	set *atomic.Int64
+}
+
+type timedConn struct {
+	net.Conn
+	set *atomic.Int64
+}
+
+func (l timed) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return timedConn{c, l.set}, err
+}
+
+func (c timedConn) SetWriteDeadline(at time.Time) error {
+	c.set.Add(1)
+	return c.Conn.SetWriteDeadline(at)
+}
+
+// Whoever holds a stream when it is to end may need long until it has a processor, and does not lose the last words for that.
+func TestHTTPNoDeadlineWhereNoWriteWaits(t *testing.T) {
+	var set atomic.Int64
+	w := newWeb(t, listen.NewHub(nil), nil, nil)
+	srv := httptest.NewUnstartedServer(w.e)
+	srv.Listener = timed{srv.Listener, &set}
+	serveAs(t, w, srv)
+	id := w.open("2025-11-25")
+	s := w.get(id)
+	k := w.e.resting(t, 1)[0]
+	k.of.take(k) // as one does who pulls from it
+	before := set.Load()
+	k.of.interrupt(k)
+	if n := set.Load() - before; n != 0 {
+		t.Errorf("a stream that nobody writes to is given %d deadlines", n)
+	}
+	k.of.release(k)
+	s.end()
 }

@@ -221,7 +221,7 @@ func (t *turn) take(k *socket, now time.Time) (over bool) {
 		t.buf = append(t.buf, k.session.unsent...)
 		k.session.unsent = nil
 	}
-	t.buf, k.next, over = appendEvents(t.buf, k.stream)
+	t.buf, k.next, over = appendEvents(t.buf, k.stream, now)
 	if len(t.buf) == at && !over && k.silent(now) {
 		t.buf = append(t.buf, keepalive...)
 	}

@@ -94,7 +94,7 @@ func (s *sockets) first() *socket {
 	return k
 }
 
-// release lets go of a socket.
+// release lets go of a socket. One with more to say than fits into a turn has another, behind those who wait.
 func (s *sockets) release(k *socket) {
 	s.mu.Lock()
 	woken := k.again || !k.next.IsZero() && !k.next.After(k.said)

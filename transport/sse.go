@@ -86,7 +86,7 @@ func (x *exchange) pump(stream *listen.Stream, wake bell, rest []byte) (unsent [
 	frame := newFrame()
 	var next time.Time
 	var over bool
-	*frame, next, over = appendEvents(append(*frame, rest...), stream)
+	*frame, next, over = appendEvents(append(*frame, rest...), stream, time.Now())
 	x.openEvents()
 	for x.ctx.Err() == nil {
 		if err := x.send(*frame); err != nil {
@@ -107,7 +107,7 @@ func (x *exchange) pump(stream *listen.Stream, wake bell, rest []byte) (unsent [
 			if silent {
 				*frame = append(*frame, keepalive...)
 			}
-			*frame, next, over = appendEvents(*frame, stream)
+			*frame, next, over = appendEvents(*frame, stream, time.Now())
 		}
 	}
 	if len(*frame) == 0 {
@@ -142,10 +142,9 @@ func (p *pump) await(next time.Time) (silent bool) {
 }
 
 // appendEvents appends the frames that a stream hands out now, but not many times what one write is. The stream is to be
-// asked again at next, or when it is woken if that is zero. It is not if it is over.
-func appendEvents(dst []byte, stream *listen.Stream) (_ []byte, next time.Time, over bool) {
+// asked again at next, which is now if there may be more, or when it is woken if that is zero. It is not if it is over.
+func appendEvents(dst []byte, stream *listen.Stream, now time.Time) (_ []byte, next time.Time, over bool) {
 	const head, tail = "data: ", "\n\n"
-	now := time.Now()
 	for len(dst) < burst {
 		frame, wait := stream.Next(append(dst, head...), now)
 		switch {

@@ -119,8 +119,9 @@ func (t *turn) drop() {
 	recycle(t.frame)
 }
 
-// turn sends what the stream hands out now, after what is in the buffer. It waits for nobody: what is not taken at once is
-// left to a goroutine of the socket's own, which lets go of it then: held says that the caller is to.
+// turn sends what the stream hands out now, after what is in the buffer. It waits for nobody, neither for a client nor for a
+// log: what is not taken at once is left to a goroutine of the socket's own, which lets go of it then: held says that the
+// caller is to.
 func (k *socket) turn(t *turn) (held bool) {
 	now := time.Now()
 	over := t.take(k, now)
@@ -134,11 +135,7 @@ func (k *socket) turn(t *turn) (held bool) {
 		return true
 	}
 	k.owe(t.events)
-	if err != nil {
-		k.fail(err)
-		return true
-	}
-	go k.finish(slices.Clone(t.buf[n:]), over)
+	go k.finish(slices.Clone(t.buf[n:]), over, err)
 	return false
 }
 
@@ -171,9 +168,8 @@ func (t *turn) send(raw syscall.RawConn) (n int, err error) {
 	return t.wrote, err
 }
 
-// finish sends the rest, as slowly as the client takes it.
-func (k *socket) finish(rest []byte, over bool) {
-	var err error
+// finish sends the rest, as slowly as the client takes it, unless what came before has failed with err.
+func (k *socket) finish(rest []byte, over bool, err error) {
 	for len(rest) > 0 && err == nil {
 		n := min(len(rest), renewal)
 		k.of.limit(k)

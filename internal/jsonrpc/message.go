@@ -113,26 +113,29 @@ func Parse(data []byte) (Message, *Error) {
 		return m, errNotUTF8()
 	}
 	var room [6]member // on the stack, and as much as a message has
-	fields, err := split(data, room[:0])
+	fields, err := scanMembers(data, room[:0])
 	if err == errSyntax {
 		return m, errNotJSON()
 	}
+	if err == nil {
+		err = fields.settle()
+	}
 	if err != nil {
-		m.ID, _ = ParseID(fields.Get("id"))
+		m.ID, _ = ParseID(fields.get(data, "id"))
 		return m, Errorf(InvalidRequest, "invalid request: %v", err)
 	}
-	if raw := fields.Get("id"); raw != nil {
+	if raw := fields.get(data, "id"); raw != nil {
 		var ok bool
 		if m.ID, ok = ParseID(raw); !ok {
 			return m, Errorf(InvalidRequest, "invalid request: id must be an integer or a string of at most %d bytes", MaxIDBytes)
 		}
 	}
-	if !isVersion(fields.Get("jsonrpc")) {
+	if !isVersion(fields.get(data, "jsonrpc")) {
 		return m, Errorf(InvalidRequest, `invalid request: jsonrpc must be "2.0"`)
 	}
-	raw := fields.Get("method")
+	raw := fields.get(data, "method")
 	if raw == nil {
-		if fields.Has("result") || fields.Has("error") {
+		if fields.get(data, "result") != nil || fields.get(data, "error") != nil {
 			return m, nil
 		}
 		return m, Errorf(InvalidRequest, "invalid request: method is missing")
@@ -142,7 +145,7 @@ func Parse(data []byte) (Message, *Error) {
 		m.Method = ""
 		return m, Errorf(InvalidRequest, "invalid request: method must be a non-empty string")
 	}
-	if raw := fields.Get("params"); raw != nil {
+	if raw := fields.get(data, "params"); raw != nil {
 		if raw[0] != '{' {
 			return m, Errorf(InvalidParams, "invalid params: params must be an object")
 		}

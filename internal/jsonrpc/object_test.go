@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -21,15 +22,20 @@ func TestObjectsFindTheirMembers(t *testing.T) {
 		if !o.Given() || o.Has("m") || o.Has(fmt.Sprint("m", n)) || o.Get("") != nil {
 			t.Errorf("%s has what it has not", raw)
 		}
-		at := 0
+		seen := map[string]bool{}
 		for name, value := range o.All() {
-			if name != fmt.Sprint("m", at) || string(value) != fmt.Sprint(at) || string(o.Get(name)) != string(value) {
-				t.Errorf("%s: member %d is %q: %s", raw, at, name, value)
+			if name != "m"+string(value) || string(o.Get(name)) != string(value) {
+				t.Errorf("%s: %q is %s", raw, name, value)
 			}
-			at++
+			seen[name] = true
 		}
-		if at != n {
-			t.Errorf("%s has %d members", raw, at)
+		for i := range n {
+			if name := fmt.Sprint("m", i); !seen[name] || string(o.Get(name)) != fmt.Sprint(i) {
+				t.Errorf("%s: %s is %s", raw, name, o.Get(name))
+			}
+		}
+		if len(seen) != n {
+			t.Errorf("%s has %d members", raw, len(seen))
 		}
 		for i := range n {
 			twice := fmt.Sprintf(`%s,"m%d":true}`, strings.TrimSuffix(raw, "}"), i)
@@ -51,6 +57,58 @@ func TestTheZeroObjectHasNothing(t *testing.T) {
 	if o, err := Split([]byte(" {} ")); err != nil || !o.Given() {
 		t.Errorf("one without members is not given: %v", err)
 	}
+}
+
+// crowded is an object of 4 MB with as many members as fit, in no order.
+func crowded() (raw []byte, members int) {
+	raw = append(raw, '{')
+	for ; len(raw) < 4<<20-20; members++ {
+		raw = fmt.Appendf(raw, `"%x":1,`, uint32(members)*2654435761)
+	}
+	raw[len(raw)-1] = '}'
+	return raw, members
+}
+
+func TestManyMembersTakeLittleMemory(t *testing.T) {
+	raw, members := crowded()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	o, err := Split(raw)
+	runtime.ReadMemStats(&after)
+	if err != nil || string(o.Get("0")) != "1" {
+		t.Error(o.Get("0"), err)
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / uint64(members); each > 40 {
+		t.Errorf("each of %d members takes %d bytes", members, each)
+	}
+}
+
+// A message that names its id once has it, however often and in whatever order it names others.
+func TestTheIDIsFoundBesideNamesThatOccurTwice(t *testing.T) {
+	for _, n := range []int{1, few, 3 * few} {
+		raw := `{"z":1,"z":2,"z":3,"a":1,"a":2`
+		for i := range n {
+			raw += fmt.Sprintf(`,"m%d":0`, i)
+		}
+		if m, err := Parse([]byte(raw + `,"id":7}`)); err == nil || !strings.Contains(err.Message, "occurs twice") || string(m.ID.Raw()) != "7" {
+			t.Errorf("with %d others the id is %s: %v", n, m.ID.Raw(), err)
+		}
+		if m, _ := Parse([]byte(raw + `,"id":7,"id":8,"id":9}`)); !m.ID.IsZero() {
+			t.Errorf("with %d others, of three ids one is %s", n, m.ID.Raw())
+		}
+	}
+}
+
+func BenchmarkSplitMany(b *testing.B) {
+	raw, members := crowded()
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Split(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(members), "members")
 }
 
 func BenchmarkSplit(b *testing.B) {

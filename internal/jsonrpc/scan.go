@@ -75,6 +75,15 @@ func scanColon(b []byte, i int) int {
 	return skipSpace(b, i+1)
 }
 
+// scanComma scans what follows a member of an object: a comma, up to the next member, or up to whatever else there is.
+func scanComma(b []byte, i int) (next int, more bool) {
+	i = skipSpace(b, i)
+	if i < len(b) && b[i] == ',' {
+		return skipSpace(b, i+1), true
+	}
+	return i, false
+}
+
 func scanString(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1

@@ -53,7 +53,7 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 	if !utf8.Valid(notifications) {
 		return Filter{}, errors.New("notifications is not valid UTF-8")
 	}
-	members, err := jsonrpc.Members(notifications)
+	members, err := jsonrpc.Split(notifications)
 	if err != nil {
 		return Filter{}, fmt.Errorf("notifications: %w", err)
 	}
@@ -66,24 +66,27 @@ func ParseFilter(notifications json.RawMessage) (Filter, error) {
 		{memberPrompts, &f.PromptsListChanged},
 		{memberResources, &f.ResourcesListChanged},
 	} {
-		switch raw, ok := members[flag.name]; {
-		case !ok || string(raw) == "false":
+		switch raw := members.Get(flag.name); {
+		case raw == nil || string(raw) == "false":
 		case string(raw) == "true":
 			*flag.on = true
 		default:
 			return Filter{}, fmt.Errorf("notifications.%s must be a boolean", flag.name)
 		}
 	}
-	if raw, ok := members[memberURIs]; ok {
+	if raw := members.Get(memberURIs); raw != nil {
 		if f.ResourceSubscriptions, err = parseURIs(raw); err != nil {
 			return Filter{}, err
 		}
 	}
-	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool {
-		return isSpecified(name) || !utf8.ValidString(name)
-	})
-	if len(members) > 0 {
-		f.Extensions = members
+	for name, value := range members.All() {
+		if isSpecified(name) || !utf8.ValidString(name) {
+			continue
+		}
+		if f.Extensions == nil {
+			f.Extensions = map[string]json.RawMessage{}
+		}
+		f.Extensions[name] = value
 	}
 	return f, nil
 }

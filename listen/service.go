@@ -71,11 +71,11 @@ type Service struct {
 func (s *Service) Open(ctx context.Context, id, params json.RawMessage, c Carrier) (*Stream, error) {
 	var notifications json.RawMessage
 	if len(params) > 0 {
-		members, err := jsonrpc.Members(params)
+		members, err := jsonrpc.Split(params)
 		if err != nil {
 			return nil, InvalidParams("params: %v", err)
 		}
-		notifications = members["notifications"]
+		notifications = members.Get("notifications")
 	}
 	asked, err := ParseFilter(notifications)
 	if err != nil {

@@ -215,8 +215,8 @@ func (x *InterceptedPipe) letsAnswer(id jsonrpc.ID, line []byte) bool {
 func (x *InterceptedPipe) noteAnswer(id jsonrpc.ID, line []byte) (asked bool) {
 	asked, handshake := x.lib.answered(id)
 	if handshake {
-		fields, err := jsonrpc.Members(line)
-		x.lib.negotiated(err != nil || fields["error"] == nil)
+		fields, _ := jsonrpc.Split(line)
+		x.lib.negotiated(!fields.Has("error"))
 	}
 	return asked
 }

@@ -67,14 +67,8 @@ func refusedCall(id jsonrpc.ID, err error, size int) *call {
 
 // isResponse reports whether a message that cannot be parsed was meant as a response.
 func isResponse(data []byte) bool {
-	m, err := jsonrpc.Members(data)
-	if err != nil {
-		return false
-	}
-	_, request := m["method"]
-	_, result := m["result"]
-	_, failure := m["error"]
-	return !request && (result || failure)
+	m, err := jsonrpc.Split(data)
+	return err == nil && !m.Has("method") && (m.Has("result") || m.Has("error"))
 }
 
 // notice acts on a notification. Only cancellations mean anything to the server; what is unknown or malformed is
@@ -96,11 +90,11 @@ func cancelledID(m *jsonrpc.Message) (jsonrpc.ID, bool) {
 	if m.Method != "notifications/cancelled" || m.Params == nil {
 		return jsonrpc.ID{}, false
 	}
-	fields, err := jsonrpc.Members(m.Params)
+	fields, err := jsonrpc.Split(m.Params)
 	if err != nil {
 		return jsonrpc.ID{}, false
 	}
-	return jsonrpc.ParseID(fields["requestId"])
+	return jsonrpc.ParseID(fields.Get("requestId"))
 }
 
 // accept takes what is owed an answer in flight, all of a batch or nothing, and answers it or has it served.

@@ -43,7 +43,7 @@ func Split(raw []byte) (Object, error) {
 	return Object{raw, list}, err
 }
 
-// Members is [Split] for who goes through all the names.
+// Members is [Split] for who takes members away.
 func Members(raw []byte) (map[string]json.RawMessage, error) {
 	o, err := Split(raw)
 	if err != nil {

@@ -23,13 +23,13 @@ func parseFilter(raw json.RawMessage) (f filter, err error) {
 	if len(raw) == 0 {
 		return f, fmt.Errorf("without notifications")
 	}
-	members, err := jsonrpc.Members(raw)
+	members, err := jsonrpc.Split(raw)
 	if err != nil {
 		return f, fmt.Errorf("notifications: %w", err)
 	}
 	for name, into := range map[string]any{"toolsListChanged": &f.Tools, "promptsListChanged": &f.Prompts,
 		"resourcesListChanged": &f.Resources, "resourceSubscriptions": &f.URIs} {
-		if value, ok := members[name]; ok && (string(value) == "null" || json.Unmarshal(value, into) != nil) {
+		if value := members.Get(name); value != nil && (string(value) == "null" || json.Unmarshal(value, into) != nil) {
 			return filter{}, fmt.Errorf("notifications.%s is %s", name, jsonrpc.Clip(string(value)))
 		}
 	}

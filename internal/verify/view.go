@@ -252,17 +252,17 @@ func (l *listening) took(i int, n note) {
 // read reads the params of a notification, as far as they make sense.
 func read(m *wire.Message) note {
 	n := note{subject: Subject{Method: m.Method}}
-	params, err := jsonrpc.Members(m.Params)
+	params, err := jsonrpc.Split(m.Params)
 	if err != nil {
 		return n
 	}
-	if meta, err := jsonrpc.Members(params["_meta"]); err == nil {
-		n.tag = meta[mcp.MetaSubscriptionID]
+	if meta, err := jsonrpc.Split(params.Get("_meta")); err == nil {
+		n.tag = meta.Get(mcp.MetaSubscriptionID)
 	}
 	if m.Method == updated {
-		_ = json.Unmarshal(params["uri"], &n.subject.URI)
+		_ = json.Unmarshal(params.Get("uri"), &n.subject.URI)
 	}
-	n.filter, n.cancels = params["notifications"], params["requestId"]
+	n.filter, n.cancels = params.Get("notifications"), params.Get("requestId")
 	return n
 }
 

@@ -35,26 +35,26 @@ type outgoing struct {
 var nameOf = map[string]string{"resources/read": "uri", "tools/call": "name", "prompts/get": "name"}
 
 func readOutgoing(message []byte) (*outgoing, error) {
-	fields, err := jsonrpc.Members(message)
+	fields, err := jsonrpc.Split(message)
 	if err != nil {
 		return nil, fmt.Errorf("message to send: %w", err)
 	}
 	var o outgoing
-	if raw, ok := fields["method"]; ok {
+	if raw := fields.Get("method"); raw != nil {
 		if err := json.Unmarshal(raw, &o.method); err != nil {
 			return nil, fmt.Errorf("method of the message to send: %w", err)
 		}
-		o.id = fields["id"]
+		o.id = fields.Get("id")
 	}
-	params, err := jsonrpc.Members(fields["params"])
+	params, err := jsonrpc.Split(fields.Get("params"))
 	if err != nil {
 		return &o, nil // there are none, or the server is to judge them
 	}
-	if meta, err := jsonrpc.Members(params["_meta"]); err == nil {
-		_ = json.Unmarshal(meta[mcp.MetaProtocolVersion], &o.version) // what is no string is not repeated
+	if meta, err := jsonrpc.Split(params.Get("_meta")); err == nil {
+		_ = json.Unmarshal(meta.Get(mcp.MetaProtocolVersion), &o.version) // what is no string is not repeated
 	}
 	if member := nameOf[o.method]; member != "" {
-		o.named = json.Unmarshal(params[member], &o.name) == nil
+		o.named = json.Unmarshal(params.Get(member), &o.name) == nil
 	}
 	return &o, nil
 }

@@ -43,21 +43,21 @@ func parse(raw []byte) (*Message, *FrameError) {
 	if !utf8.Valid(raw) {
 		return nil, frameError(raw, "not valid UTF-8")
 	}
-	fields, err := jsonrpc.Members(raw)
+	fields, err := jsonrpc.Split(raw)
 	if err != nil {
 		return nil, frameError(raw, "%v", err)
 	}
 	var version string
-	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
+	if json.Unmarshal(fields.Get("jsonrpc"), &version) != nil || version != "2.0" {
 		return nil, frameError(raw, `jsonrpc is not "2.0"`)
 	}
-	m := &Message{Raw: raw, ID: fields["id"], Params: fields["params"], Result: fields["result"]}
-	if method, ok := fields["method"]; ok {
+	m := &Message{Raw: raw, ID: fields.Get("id"), Params: fields.Get("params"), Result: fields.Get("result")}
+	if method := fields.Get("method"); method != nil {
 		if json.Unmarshal(method, &m.Method) != nil || m.Method == "" {
 			return nil, frameError(raw, "method is not a non-empty string")
 		}
 	}
-	if fault, ok := fields["error"]; ok {
+	if fault := fields.Get("error"); fault != nil {
 		if fault[0] != '{' || json.Unmarshal(fault, &m.Error) != nil {
 			return nil, frameError(raw, "error is not an object with a code and a message")
 		}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -178,7 +180,8 @@ func (p *program) config(cmd *cobra.Command, args, commands []string) (config, e
 	return config{places: all, settings: p.settings, command: cmd.CommandPath(), commands: commands, say: say}, err
 }
 
-// suggestions are the commands that a mistyped word may have meant.
+// suggestions are the commands that a mistyped word may have meant, the likeliest first: listn is one letter away from both
+// list and listen, but few make a mistake at the end.
 func suggestions(cmd *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return nil
@@ -186,7 +189,21 @@ func suggestions(cmd *cobra.Command, args []string) []string {
 	if cmd.SuggestionsMinimumDistance <= 0 {
 		cmd.SuggestionsMinimumDistance = 2
 	}
-	return cmd.SuggestionsFor(args[0])
+	all := cmd.SuggestionsFor(args[0])
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(endsShared(args[0], b), endsShared(args[0], a)) })
+	return all
+}
+
+// endsShared is how many letters of two words are the same, counted from both ends.
+func endsShared(a, b string) (n int) {
+	least := min(len(a), len(b))
+	for n < least && a[n] == b[n] {
+		n++
+	}
+	for k := 1; n < least && a[len(a)-k] == b[len(b)-k]; k++ {
+		n++
+	}
+	return n
 }
 
 // flagError says in the user's terms what is wrong with a flag. The library wraps what a flag says of its value in the

@@ -4,9 +4,10 @@ import "slices"
 
 // notices say once why directories are polled, what follows from it and what to do about it, and once that it is over.
 type notices struct {
-	voice *voice
+	voice  *voice
+	limits *Limits
 
-	short  bool            // that native watches, or a native source, could not be had was said
+	short  bool            // native watches, or a native source, could not be had, as those who share the limits have said
 	remote map[string]bool // types of remote file systems that were told of
 }
 
@@ -16,17 +17,31 @@ func (n *notices) unsupported() {
 	n.voice.ends(pollingHere)
 }
 
-func (n *notices) noSource(err error) {
-	if !n.short {
-		n.short = true
-		n.voice.begins(sourceFails, err)
-	}
+func (n *notices) noSource(err error, root string) {
+	n.reach(sourceFails, err, "first", root)
 }
 
 func (n *notices) limit(err error, first string, watched func() []string) {
-	if !n.short {
-		n.short = true
-		n.voice.begins(watchesFail, err, "first", first, "watched", len(watched()))
+	n.reach(watchesFail, err, "first", first, "watched", len(watched()))
+}
+
+func (n *notices) reach(m message, err error, args ...any) {
+	switch {
+	case n.short:
+		return
+	case n.limits.reach():
+		n.voice.begins(m, err, args...)
+	default:
+		n.voice.suffers(m, err)
+	}
+	n.short = true
+}
+
+// leave is for who watches no more.
+func (n *notices) leave() {
+	if n.short {
+		n.short = false
+		n.limits.leave()
 	}
 }
 
@@ -45,7 +60,9 @@ func (n *notices) remoteType(kind, first string) {
 func (n *notices) review(short bool, remote []string) {
 	if n.short && !short {
 		n.short = false
-		n.voice.ends(watchesWork)
+		if n.limits.leave() {
+			n.voice.ends(watchesWork)
+		}
 	}
 	for kind := range n.remote {
 		if !slices.Contains(remote, kind) {

@@ -13,7 +13,7 @@ const (
 	lossBegins message = "events were lost, the whole tree is scanned again"
 	lossEnds   message = "no more events were lost for a minute, and all has been scanned"
 
-	sourceFails  message = "the system gives no notifications, so all directories are polled: " + byLooking
+	sourceFails  message = "the system gives no notifications, so directories are polled: " + byLooking
 	watchesFail  message = "not every directory can be watched, so the others are polled: " + byLooking
 	watchesWork  message = "every directory can be watched again"
 	remoteBegins message = "directories on a file system that can be changed from elsewhere are polled: " + byLooking
@@ -60,14 +60,21 @@ type voice struct {
 
 // begins tells of a condition that the user may want to do something about. err is why, and may be nil.
 func (v *voice) begins(m message, err error, args ...any) {
+	v.suffers(m, err)
+	if err != nil {
+		args = append([]any{"err", err}, args...)
+	}
+	v.log.Warn(string(m), args...)
+	v.tellStats()
+}
+
+// suffers is begins for what another watcher has told of.
+func (v *voice) suffers(m message, err error) {
 	why := string(m)
 	if err != nil {
 		why += ": " + err.Error()
-		args = append([]any{"err", err}, args...)
 	}
 	v.stats.fail(why)
-	v.log.Warn(string(m), args...)
-	v.tellStats()
 }
 
 // ends tells that a condition is over.

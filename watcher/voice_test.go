@@ -134,7 +134,7 @@ var conditions = []struct {
 		open: func() (source, error) { return nil, startError(syscall.EMFILE) },
 		play: func(l *lab) { l.idle(time.Minute) },
 		lines: []string{
-			`WARN ` + string(sourceFails) + ` err="cannot watch: too many open files: ` + instanceCure + `"`,
+			`WARN ` + string(sourceFails) + ` err="cannot watch: too many open files: ` + instanceCure + `" first=DIR`,
 			`INFO ` + string(watchesWork),
 		},
 	},

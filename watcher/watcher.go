@@ -24,6 +24,9 @@ type Options struct {
 	// is called from a goroutine of Run and returns soon when ctx ends. Nil: nothing is looked at.
 	Look func(ctx context.Context, most int) (changed []string, looked int)
 
+	// Limits has several watchers tell once, together, that the system grants less than they need. Nil: this one tells alone.
+	Limits *Limits
+
 	// Logger receives one line per condition the user should know of. Nil discards.
 	Logger *slog.Logger
 }
@@ -35,6 +38,7 @@ type Watcher struct {
 	poll    bool
 	look    func(ctx context.Context, most int) (changed []string, looked int)
 	voice   *voice
+	limits  *Limits
 	disk    disk
 	mounts  func() mountTable      // nil where there is none
 	source  func() (source, error) // an error of ErrUnsupported: there is none on this system
@@ -57,6 +61,7 @@ func New(dir string, opts *Options) (*Watcher, error) {
 		skip:    opts.Skip,
 		poll:    opts.Poll,
 		look:    opts.Look,
+		limits:  opts.Limits,
 		disk:    osDisk{},
 		mounts:  openMounts,
 		source:  newNative,
@@ -65,6 +70,9 @@ func New(dir string, opts *Options) (*Watcher, error) {
 	}
 	if w.skip == nil {
 		w.skip = func(string) bool { return false }
+	}
+	if w.limits == nil {
+		w.limits = &Limits{}
 	}
 	log := opts.Logger
 	if log == nil {

@@ -31,7 +31,7 @@ func newWatches(w *Watcher, p *pump) *watches {
 		root:     w.root,
 		pump:     p,
 		poller:   w.poller,
-		say:      notices{voice: w.voice},
+		say:      notices{voice: w.voice, limits: w.limits},
 		ended:    make(chan struct{}),
 		remoteBy: map[uint64]string{},
 		remote:   map[string]string{},
@@ -54,7 +54,7 @@ func (w *watches) start() {
 		w.open = nil
 		w.say.unsupported()
 	case err != nil:
-		w.say.noSource(err)
+		w.say.noSource(err, w.root.dir)
 		w.handover.later()
 	default:
 		w.native = src
@@ -68,6 +68,7 @@ func (w *watches) start() {
 // close returns when the native source has ended. The pump reads until then: fsnotify may hold its lock while it waits for a
 // reader.
 func (w *watches) close() {
+	w.say.leave()
 	if w.native != nil {
 		if err := w.native.Close(); err != nil {
 			w.say.voice.begins(closeFailed, err)

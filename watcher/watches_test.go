@@ -272,20 +272,65 @@ func (l *lab) elsewhere(script string) {
 	l.silently(func() { l.do(script) })
 }
 
-// TestNotices: each condition is said once, and once that it is over, whatever comes and goes in between.
-func TestNotices(t *testing.T) {
-	var log logBuffer
-	n := notices{voice: &voice{
-		log:   slog.New(slog.NewTextHandler(&log, nil)),
+// newNotices says into log what it has to.
+func newNotices(log *logBuffer, limits *Limits) *notices {
+	return &notices{limits: limits, voice: &voice{
+		log:   slog.New(slog.NewTextHandler(log, nil)),
 		stats: &counts{},
 		read:  func() Stats { return Stats{} },
 	}}
+}
+
+// TestLimitsAreSaidOnce: by the first whom the system grants too little, and that it is over by the last, however many share
+// them. Each knows what its own trouble is.
+func TestLimitsAreSaidOnce(t *testing.T) {
+	var log logBuffer
+	var limits Limits
+	var all []*notices
+	for range 4 {
+		all = append(all, newNotices(&log, &limits))
+	}
+	says := func(want ...string) {
+		t.Helper()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		for i, part := range want {
+			if len(lines) != len(want) || !strings.Contains(lines[i], part) {
+				t.Fatalf("not %q is said, but\n%s", want, &log)
+			}
+		}
+	}
+	for range 2 {
+		for i, n := range all {
+			n.noSource(errLimit, fmt.Sprint("/dir/", i))
+			n.limit(errLimit, "/dir/c", func() []string { return nil })
+			if !strings.Contains(n.voice.stats.read().LastError, errLimit.Error()) {
+				t.Errorf("%d suffers %q", i, n.voice.stats.read().LastError)
+			}
+		}
+		says("first=/dir/0")
+	}
+	all[1].leave() // its Run has ended
+	all[0].review(false, nil)
+	all[3].review(false, nil)
+	all[3].noSource(errLimit, "/dir/3")
+	all[2].review(false, nil)
+	says("first=/dir/0")
+	all[3].review(false, nil)
+	says("first=/dir/0", "can be watched again")
+	all[2].noSource(errLimit, "/dir/2")
+	says("first=/dir/0", "can be watched again", "first=/dir/2")
+}
+
+// TestNotices: each condition is said once, and once that it is over, whatever comes and goes in between.
+func TestNotices(t *testing.T) {
+	var log logBuffer
+	n := newNotices(&log, &Limits{})
 	for range 2 {
 		for range 3 {
 			n.remoteType("nfs", "/dir/a")
 			n.remoteType("fuse", "/dir/b")
 			n.limit(errLimit, "/dir/c", func() []string { return make([]string, 7) })
-			n.noSource(errLimit)
+			n.noSource(errLimit, "/dir")
 			n.review(true, []string{"nfs", "fuse", "nfs"})
 		}
 		n.review(true, []string{"nfs"})

@@ -8,14 +8,20 @@ const noAck = "no listen was acknowledged"
 func checkAcknowledged(v *view) verdict {
 	var found faults
 	tested := false
+	var refused *listening // for a limit, which a server may have
 	for _, l := range v.listens {
 		if l.part != Plain {
 			continue
 		}
-		if problem := v.unacknowledged(l); problem != "" {
+		if v.overLimit(l) {
+			refused = l
+		} else if problem := v.unacknowledged(l); problem != "" {
 			found.add("%v %s", l, problem)
 		}
 		tested = tested || len(l.acks) > 0
+	}
+	if found.first == "" && refused != nil {
+		return v.untried(refused)
 	}
 	return found.or(tested, noAck)
 }

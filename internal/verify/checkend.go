@@ -286,7 +286,7 @@ func checkMalformed(v *view) verdict {
 		case len(l.acks) > 0:
 			found.add("%s is acknowledged", asked)
 		case len(l.answers) > 0:
-			tested = true
+			tested = tested || !v.overLimit(l)
 			if v.rec.Entries[l.answers[0]].Message.Error == nil {
 				found.add("%s is answered with a result", asked)
 			}
@@ -294,7 +294,7 @@ func checkMalformed(v *view) verdict {
 			found.add("%s is not answered within %v", asked, v.rec.Patience)
 		case l.end >= 0:
 			refusal := (*wire.StatusError)(nil)
-			tested = tested || errors.As(v.rec.Entries[l.end].Err, &refusal)
+			tested = tested || errors.As(v.rec.Entries[l.end].Err, &refusal) && !v.overLimit(l)
 		}
 	}
 	return found.or(tested, "no such listen was answered")

@@ -18,13 +18,21 @@ func checkIDDigits(v *view) verdict { return v.checkIDs(idLarge) }
 func (v *view) checkIDs(ids ...string) verdict {
 	var found faults
 	tested := false
+	var refused *listening // for a limit
 	for _, l := range v.listens {
 		for _, id := range ids {
-			if l.part == Identity && string(l.id) == id {
+			switch {
+			case l.part != Identity || string(l.id) != id:
+			case v.overLimit(l):
+				refused = l
+			default:
 				tested = tested || len(l.acks) > 0 || l.gaveUp >= 0
 				v.checkID(l, &found)
 			}
 		}
+	}
+	if found.first == "" && refused != nil {
+		return v.untried(refused)
 	}
 	return found.or(tested, "no listen with such an id was acknowledged")
 }

@@ -22,6 +22,7 @@ type fake struct {
 	http   bool
 	fault  string
 	ticker time.Duration // how often it changes something by itself, 0: never
+	limit  int           // of the listens of a connection, 0: none
 
 	mu    sync.Mutex
 	texts map[string]string
@@ -280,8 +281,11 @@ func (c *fakeConn) listen(id, params json.RawMessage) {
 	honoured.Tools, honoured.Prompts = f == "unsupported" && honoured.Tools, false
 	l := &fakeListen{id: id, honoured: honoured}
 	switch {
-	case err != nil && f != "malformed is taken", f == "leaks" && c.server.cut > 100, f == "a limit" && len(c.listens) >= 20:
+	case err != nil && f != "malformed is taken", f == "leaks" && c.server.cut > 100:
 		c.answer(id, `"error":{"code":-32602,"message":"no"}`)
+		return
+	case c.server.limit > 0 && len(c.listens) >= c.server.limit:
+		c.answer(id, `"error":{"code":-32603,"message":"too many listens are open"}`)
 		return
 	case f == "no acknowledgement", f == "0 is none" && string(id) == idZero, f == "many are not taken" && len(c.listens) >= 40:
 		return

@@ -19,7 +19,7 @@ import (
 //	> ask ID [PART]             it asks for something else
 //	< ack ID FILTER             the server acknowledges
 //	< list ID, tools ID, progress ID, updated ID URI, odd ID     it tells something; ID - is no tag
-//	< result ID [TAG]           it answers with a result, < error ID with an error
+//	< result ID [TAG]           it answers with a result, < error ID with an error, < error ID limit with one that says so
 //	< raw MESSAGE               it sends that
 //	garbage, long ID, end [ERROR]   it sends what is no message, or what is too long to be taken, or ends the pipe
 //	cancel ID, heard, gaveup ID, change SUBJECT, own, shown, restless, settled, stalled, released, closing, dropped, closed [ERROR]
@@ -76,6 +76,8 @@ func (s *scriptReader) line(line string) {
 			return wire.ErrForced
 		case "status":
 			return &wire.StatusError{Status: 400}
+		case "busy":
+			return &wire.StatusError{Status: 503}
 		}
 		return errors.New(text)
 	}
@@ -188,7 +190,11 @@ func (s *scriptReader) message(arg func(int) string, line string) *wire.Message 
 		result := `{"resultType":"complete"` + tag + `}`
 		return &wire.Message{ID: json.RawMessage(id), Result: json.RawMessage(result), Raw: []byte(`{"id":` + id + `,"result":` + result + `}`)}
 	case "error":
-		return &wire.Message{ID: json.RawMessage(id), Error: jsonrpc.Errorf(jsonrpc.InvalidParams, "no"), Raw: []byte(`{"id":` + id + `,"error":{}}`)}
+		failure := jsonrpc.Errorf(jsonrpc.InvalidParams, "no")
+		if arg(3) == "limit" {
+			failure = jsonrpc.Errorf(jsonrpc.InternalError, "too many listens are open")
+		}
+		return &wire.Message{ID: json.RawMessage(id), Error: failure, Raw: []byte(`{"id":` + id + `,"error":{}}`)}
 	case "raw":
 		_, text, _ := strings.Cut(line, "raw ")
 		fields, err := jsonrpc.Members([]byte(text))

@@ -239,11 +239,24 @@ func expected(rules string, broken []string) (names []string) {
 	return names
 }
 
-// TestLimitIsNoFault: a server may refuse more listens than it wants to have.
+// TestLimitIsNoFault: a server may refuse more listens than it wants to have, if it says so. Of two that it wants one only is a
+// fault.
 func TestLimitIsNoFault(t *testing.T) {
-	all, _ := try(t, newFake(false, "a limit"), true)
-	if broken := with(all, Fail); len(broken) > 0 || !slices.Contains(with(all, Skip), "fifty-open") {
-		t.Errorf("broken %v\n%s", broken, details(all))
+	for _, http := range []bool{false, true} {
+		for limit, want := range map[int][]string{
+			1: {"acknowledged", "id-zero", "id-type", "id-digits"}, 2: nil, 3: nil, 5: nil, 10: nil, 15: nil, 20: nil,
+		} {
+			f := newFake(http, "")
+			f.limit = limit
+			all, _ := try(t, f, true)
+			skipped := with(all, Skip)
+			if broken := with(all, Fail); !slices.Equal(broken, want) || !slices.Contains(skipped, "fifty-open") {
+				t.Errorf("HTTP: %v: with a limit of %d broken is %v\n%s", http, limit, broken, details(all))
+			}
+			if limit > 1 && limit <= 10 && !slices.Contains(skipped, "acknowledged") {
+				t.Errorf("HTTP: %v: a limit of %d is not told of\n%s", http, limit, details(all))
+			}
+		}
 	}
 }
 

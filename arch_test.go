@@ -132,6 +132,89 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 	}
 }
 
+// TestPublicTypesHaveNames: what the packages that anybody may import declare is made of types that anybody can name. What is
+// internal has an alias there. Not so the Catalogue of transport, which is that of resources.
+func TestPublicTypesHaveNames(t *testing.T) {
+	for _, dir := range []string{"watcher", "resources", "listen", "transport", "client"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			internal := map[string]bool{} // names of packages
+			for _, spec := range file.Imports {
+				if imported, _ := strconv.Unquote(spec.Path.Value); strings.HasPrefix(imported, module+"/internal/") {
+					internal[path.Base(imported)] = true
+				}
+			}
+			var check func(ast.Node) bool
+			check = func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.StructType:
+					for _, f := range n.Fields.List {
+						if len(f.Names) == 0 || slices.ContainsFunc(f.Names, (*ast.Ident).IsExported) {
+							ast.Inspect(f.Type, check)
+						}
+					}
+					return false
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && internal[x.Name] {
+						t.Errorf("%s: %s.%s has no name outside of the module", name, x.Name, n.Sel.Name)
+					}
+				}
+				return true
+			}
+			for _, node := range public(file) {
+				ast.Inspect(node, check)
+			}
+		}
+	}
+}
+
+// public are the types of what a file exports, but for aliases.
+func public(file *ast.File) (all []ast.Node) {
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d))) {
+				all = append(all, d.Type)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					if s.Name.IsExported() && !s.Assign.IsValid() && s.Name.Name != "Catalogue" {
+						all = append(all, s.Type)
+					}
+				case *ast.ValueSpec:
+					if s.Type != nil && slices.ContainsFunc(s.Names, (*ast.Ident).IsExported) {
+						all = append(all, s.Type)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// receiver is the name of the type that has a method.
+func receiver(d *ast.FuncDecl) (name string) {
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if x, ok := n.(*ast.Ident); ok && name == "" {
+			name = x.Name
+		}
+		return true
+	})
+	return name
+}
+
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)

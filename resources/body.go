@@ -17,7 +17,7 @@ import (
 const bodyBlock = 45 << 10
 
 // body is a large file that was read once, to learn what it is, and is read again to be handed out. Whatever is written to it
-// meanwhile, the second reading gives what the first one saw, or an error. It implements [mcp.Body].
+// meanwhile, the second reading gives what the first one saw, or an error. It implements [Body].
 type body struct {
 	*survey
 	f      content
@@ -127,7 +127,7 @@ func (b *body) Size() int64     { return b.size }
 func (b *body) Measured() int64 { return b.measured }
 func (b *body) Blocks() int     { return len(b.sums) }
 
-// Block implements [mcp.Body]. What was appended to the file is not part of it.
+// Block implements [Body]. What was appended to the file is not part of it.
 func (b *body) Block(i int) ([]byte, error) {
 	off := int64(i) * bodyBlock
 	block, err := b.read(off)
@@ -148,7 +148,7 @@ func (b *body) changed() error {
 	return mcp.ErrChanged
 }
 
-// Close implements [mcp.Body].
+// Close implements [Body].
 func (b *body) Close() {
 	b.f.Close()
 	b.recycle()

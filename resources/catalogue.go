@@ -61,8 +61,8 @@ func NewCatalogue(opts *CatalogueOptions, roots ...*Root) *Catalogue {
 
 // List calls entry with each resource of the page that follows cursor, the first one for nil, and returns the cursor of the
 // page after it, "" if there is none. entry may keep a copy of what it is given. List waits for Load as far as the page needs
-// it. Errors: mcp.ErrBadCursor, that of ctx, which may come after a part of the page.
-func (c *Catalogue) List(ctx context.Context, cursor *string, entry func(*mcp.Resource)) (next string, err error) {
+// it. Errors: [ErrBadCursor], that of ctx, which may come after a part of the page.
+func (c *Catalogue) List(ctx context.Context, cursor *string, entry func(*Resource)) (next string, err error) {
 	start, after := 0, ""
 	if cursor != nil {
 		if start, after, err = decodeCursor(*cursor, c.prefixes); err != nil {
@@ -97,11 +97,11 @@ func (c *Catalogue) List(ctx context.Context, cursor *string, entry func(*mcp.Re
 	return "", nil
 }
 
-// Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *mcp.NotFoundError,
-// *mcp.TooLargeError, *mcp.ReadError, that of ctx or of Reserve, which is asked before more than 64 KiB are held: a file that
+// Read returns the content behind uri, in any spelling, or the URIs of a directory's children. Errors: *[NotFoundError],
+// *[TooLargeError], *[ReadError], that of ctx or of Reserve, which is asked before more than 64 KiB are held: a file that
 // is larger has a Body instead, and is open until that is closed. Files are read from the disk; the index is brought up to date
 // first if uri names anything else, or if too many reads are ahead of it.
-func (c *Catalogue) Read(ctx context.Context, uri string, opts *mcp.ReadOptions) (mcp.Contents, error) {
+func (c *Catalogue) Read(ctx context.Context, uri string, opts *ReadOptions) (Contents, error) {
 	if opts == nil {
 		opts = &mcp.ReadOptions{}
 	}
@@ -139,7 +139,7 @@ func (c *Catalogue) readAny(ctx context.Context, uri string, opts *mcp.ReadOptio
 func isAbsent(err error) bool { return err != nil && errors.As(err, new(*mcp.NotFoundError)) }
 
 // Templates returns one template for each root (RFC 6570; the path goes in percent-encoded).
-func (c *Catalogue) Templates() []mcp.ResourceTemplate {
+func (c *Catalogue) Templates() []ResourceTemplate {
 	out := make([]mcp.ResourceTemplate, 0, len(c.roots))
 	for _, r := range c.roots {
 		t := mcp.ResourceTemplate{
@@ -159,7 +159,7 @@ func (c *Catalogue) Templates() []mcp.ResourceTemplate {
 }
 
 // Resolve returns the key of everything that uri can mean, whether it exists or not, each once; it does no I/O. What an
-// ignore file hides now is included, since the file can change. The error is an *mcp.NotFoundError if uri is outside of
+// ignore file hides now is included, since the file can change. The error is a *[NotFoundError] if uri is outside of
 // every root, refused, or hidden by its mere name.
 func (c *Catalogue) Resolve(uri string) (keys []string, err error) {
 	for _, r := range c.roots {

@@ -10,8 +10,8 @@ import (
 
 // Complete returns what value can go on as, for the path of a template: the entries of the directory that it names so far,
 // percent-encoded, files first, directories with their slash (server/utilities/completion: 100 values at most). It waits for
-// Load as far as that directory. Errors: mcp.ErrUnknownTemplate, that of ctx.
-func (c *Catalogue) Complete(ctx context.Context, template, value string) (mcp.Completion, error) {
+// Load as far as that directory. Errors: [ErrUnknownTemplate], that of ctx.
+func (c *Catalogue) Complete(ctx context.Context, template, value string) (Completion, error) {
 	for _, r := range c.roots {
 		if r.base.template() == template {
 			c.update(ctx)

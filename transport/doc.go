@@ -16,8 +16,7 @@
 //	http.Handle("/mcp", endpoint) // and endpoint.Shutdown(ctx) before the Shutdown of the http.Server
 //
 // A Server frames and parses messages, decides which era a request belongs to, checks it, asks its [Catalogue] or the hub, and
-// encodes what they say. A Catalogue cannot be implemented outside of this module, since its types are internal: to serve
-// something else, use a library and an Interceptor.
+// encodes what they say. Its Catalogue is that of package resources: to serve something else, use a library and an Interceptor.
 //
 // The eras. A request whose _meta carries the metadata of revision 2026-07-28 is served statelessly under that
 // revision; initialize opens a session in one of the earlier revisions. Both may be mixed on one pipe. dispatch.go

@@ -30,10 +30,13 @@ type Catalogue interface {
 	Baseline(ctx context.Context, keys []string)
 }
 
+// Implementation is the name and the version of a program.
+type Implementation = mcp.Implementation
+
 // Options configure a [Server]. The zero value of each field is ready to use.
 type Options struct {
 	// Info names the program to clients. The default name is mcp-fsserve, the default version devel.
-	Info mcp.Implementation
+	Info Implementation
 	// Instructions tell a model what the server is for. The default describes a server of directories.
 	Instructions string
 	// TTL is how long clients may take a list or a read for fresh without asking. The default is 0: not at all.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 	"github.com/mcp-fsserve/mcp-fsserve/resources"
 	"github.com/mcp-fsserve/mcp-fsserve/transport"
@@ -37,7 +36,7 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 	cfg.warn(roots, log)
 	cfg.fit(descriptors(), log)
 	hub := listen.NewHub(&listen.Options{MaxStreams: cfg.maxListens, ChangedMeta: changedMeta})
-	info := mcp.Implementation{Name: "mcp-fsserve", Version: programVersion()}
+	info := transport.Implementation{Name: "mcp-fsserve", Version: programVersion()}
 	var watchers barrier
 	server := transport.NewServer(cfg.catalogue(roots, &watchers), hub, &transport.Options{Info: info, TTL: cfg.ttl, MaxURIs: cfg.maxURIs, Logger: log})
 

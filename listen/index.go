@@ -10,7 +10,7 @@ type index struct {
 	vacant  []uint32          // places in streams
 	ids     map[string]uint32 // of each key that somebody asked for, its place in keys
 	keys    []keyed
-	unused  int32      // place in keys that is free, and 1; the next is in the first of that
+	free    number     // of one of keys that is used again; first.entry of that is the next
 	lists   [kinds]ref // the first entry of each kind of list
 }
 
@@ -30,10 +30,10 @@ func (r ref) none() bool { return r.stream == 0 }
 
 // entry is one key of one item, linked with the others of that key, so that taking it out needs no search.
 type entry struct {
-	item       int32 // negative: none, it can be used again
-	key        int32 // place in index.keys, negative for a list: ^kind
-	prev, next ref   // neighbours among the entries of one key
-	sibling    int32 // the next key of the same item, or what can be used again, and 1; 0: none
+	item       int32  // negative: none, it can be used again
+	key        int32  // place in index.keys, negative for a list: ^kind
+	prev, next ref    // neighbours among the entries of one key
+	sibling    number // the next entry of the same item; of one that is free, the next free one
 }
 
 func newIndex() index { return index{ids: map[string]uint32{}} }
@@ -93,9 +93,9 @@ func (x *index) link(s *Stream, i int32, key string) {
 
 // learn gives a key a place.
 func (x *index) learn(key string) (id uint32) {
-	if x.unused > 0 {
-		id = uint32(x.unused - 1)
-		x.unused = x.keys[id].first.entry
+	if !x.free.none() {
+		id = uint32(x.free.index())
+		x.free = number(x.keys[id].first.entry)
 		x.keys[id] = keyed{key: key}
 	} else {
 		id = uint32(len(x.keys))
@@ -127,8 +127,8 @@ func (x *index) unlink(s *Stream, i int32) {
 // forget takes out a key. No other is moved: whoever goes through the keys in pieces passes each that stays.
 func (x *index) forget(id int32) {
 	delete(x.ids, x.keys[id].key)
-	x.keys[id] = keyed{first: ref{entry: x.unused}}
-	x.unused = id + 1
+	x.keys[id] = keyed{first: ref{entry: int32(x.free)}}
+	x.free = numberOf(id)
 }
 
 // markKey marks what a change of key dirties and appends the streams to be woken. named is how the change is named to

@@ -38,7 +38,7 @@ func (d *dirtySet) first(items []item) int32 {
 
 // remove takes out an item.
 func (d *dirtySet) remove(items []item, i int32) {
-	at, last := int(items[i].slot)-1, len(*d)-1
+	at, last := int(items[i].slot.index()), len(*d)-1
 	items[i].slot = 0
 	moved := (*d)[last]
 	if *d = (*d)[:last]; at == last {
@@ -85,7 +85,7 @@ func (d dirtySet) down(items []item, at int) {
 
 func (d dirtySet) put(items []item, at int, i int32) {
 	d[at] = i
-	items[i].slot = int32(at) + 1
+	items[i].slot = numberOf(int32(at))
 }
 
 // before reports whether an item is due before another.

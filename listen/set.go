@@ -2,8 +2,9 @@ package listen
 
 import "strings"
 
-// set is what a stream can owe, and the keys by which it comes to. Entries are guarded by Hub.mu, the rest by Stream.mu; what is
-// edited is edited with both held.
+// set has an item for each list and each URI that a stream may have to tell its client of, and an entry for each key under
+// which a change of one is published. Entries are guarded by Hub.mu, the rest by Stream.mu; what is edited is edited with both
+// held.
 type set struct {
 	items   []item // those of lists first
 	entries []entry
@@ -13,10 +14,19 @@ type set struct {
 	lists   int32            // how many of items are lists
 	uris    int32            // how many of them are URIs
 
-	// What of them can be used again, and 1; 0: nothing.
-	oldItem  int32 // the next is in its keys
-	oldEntry int32 // the next is its sibling
+	// What was dropped is used again: the first of each. Each free item has the next one for its first, each free entry for its
+	// sibling.
+	freeItem  number
+	freeEntry number
 }
+
+// number says which of several things: it is an index, but the zero value is none of them.
+type number int32
+
+func numberOf(i int32) number { return number(i + 1) }
+
+func (n number) none() bool   { return n == 0 }
+func (n number) index() int32 { return int32(n) - 1 }
 
 // item is one thing a stream can owe its client: updated for one URI, or one kind of list_changed. There are many: it has no
 // pointers, see index.
@@ -26,9 +36,9 @@ type item struct {
 	from uint32 // where the URI is in set.text, or, if it was added, in set.added
 	size uint32 // of the URI, in bytes, if it is in set.text
 
-	keys  int32 // the first entry, and 1; 0: none
-	slot  int32 // place in Stream.dirty, and 1; 0 while clean
-	kind  kind  // nothing where there is no item
+	first number // of its entries
+	slot  number // in Stream.dirty, none while clean
+	kind  kind   // nothing where there is no item
 	added bool
 }
 
@@ -108,8 +118,8 @@ func (s *newSet) addList(k kind, published bool) {
 
 // await adds a key to a URI.
 func (s *newSet) await(i int32, key string) {
-	for e := s.items[i].keys; e > 0; e = s.entries[e-1].sibling {
-		if s.keys[e-1] == key {
+	for e := s.items[i].first; !e.none(); e = s.entries[e.index()].sibling {
+		if s.keys[e.index()] == key {
 			return
 		}
 	}
@@ -132,9 +142,9 @@ func (s *newSet) pack() {
 
 // addURI adds a URI that is not there, and returns its item.
 func (s *set) addURI(uri string) (i int32) {
-	if s.oldItem > 0 {
-		i = s.oldItem - 1
-		s.oldItem = s.items[i].keys
+	if !s.freeItem.none() {
+		i = s.freeItem.index()
+		s.freeItem = s.items[i].first
 	} else {
 		i = int32(len(s.items))
 		s.items = append(s.items, item{})
@@ -156,33 +166,33 @@ func (s *set) addURI(uri string) (i int32) {
 
 // addEntry adds an entry to an item.
 func (s *set) addEntry(i, key int32) (at int32) {
-	if s.oldEntry > 0 {
-		at = s.oldEntry - 1
-		s.oldEntry = s.entries[at].sibling
+	if !s.freeEntry.none() {
+		at = s.freeEntry.index()
+		s.freeEntry = s.entries[at].sibling
 	} else {
 		at = int32(len(s.entries))
 		s.entries = append(s.entries, entry{})
 	}
-	s.entries[at] = entry{item: i, key: key, sibling: s.items[i].keys}
-	s.items[i].keys = at + 1
+	s.entries[at] = entry{item: i, key: key, sibling: s.items[i].first}
+	s.items[i].first = numberOf(at)
 	return at
 }
 
 // drop takes out the item of a URI whose entries are not in the index any more.
 func (s *set) drop(i int32) {
 	it := &s.items[i]
-	for e := it.keys; e > 0; {
-		gone := &s.entries[e-1]
+	for e := it.first; !e.none(); {
+		gone := &s.entries[e.index()]
 		next := gone.sibling
-		*gone = entry{item: -1, sibling: s.oldEntry}
-		s.oldEntry, e = e, next
+		*gone = entry{item: -1, sibling: s.freeEntry}
+		s.freeEntry, e = e, next
 	}
 	delete(s.byURI, s.uri(i))
 	if it.added {
 		s.added[it.from] = ""
 	}
-	*it = item{kind: nothing, from: it.from, added: it.added, keys: s.oldItem}
-	s.oldItem = i + 1
+	*it = item{kind: nothing, from: it.from, added: it.added, first: s.freeItem}
+	s.freeItem = numberOf(i)
 	s.uris--
 }
 

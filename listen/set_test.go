@@ -127,7 +127,7 @@ func TestSubscriptionsComeAndGo(t *testing.T) {
 		entries += len(of)
 	}
 	idle := 0
-	for e := s.oldEntry; e > 0; e = s.entries[e-1].sibling {
+	for e := s.freeEntry; !e.none(); e = s.entries[e.index()].sibling {
 		idle++
 	}
 	if len(s.entries)-idle != entries {

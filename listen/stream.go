@@ -161,7 +161,7 @@ func (s *Stream) markLocked(i int32, named string) (wake bool) {
 		s.nameLocked(i, s.changed[i].add(named))
 	}
 	it := &s.items[i]
-	if it.slot > 0 {
+	if !it.slot.none() {
 		return false
 	}
 	s.turns++

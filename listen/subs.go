@@ -21,8 +21,8 @@ func (s *Stream) addLocked(sub Sub) {
 	if i < 0 {
 		i = s.addURI(sub.URI)
 	}
-	for e := s.items[i].keys; e > 0; e = s.entries[e-1].sibling {
-		if x.keys[s.entries[e-1].key].key == sub.Key {
+	for e := s.items[i].first; !e.none(); e = s.entries[e.index()].sibling {
+		if x.keys[s.entries[e.index()].key].key == sub.Key {
 			return
 		}
 	}
@@ -39,10 +39,10 @@ func (s *Stream) Remove(uri string) {
 	if i < 0 {
 		return
 	}
-	for e := s.items[i].keys; e > 0; e = s.entries[e-1].sibling {
-		s.hub.index.unlink(s, e-1)
+	for e := s.items[i].first; !e.none(); e = s.entries[e.index()].sibling {
+		s.hub.index.unlink(s, e.index())
 	}
-	if s.items[i].slot > 0 {
+	if !s.items[i].slot.none() {
 		s.dirty.remove(s.items, i)
 	}
 	delete(s.changed, i)

@@ -182,7 +182,7 @@ func (l *lookout) at(ctl syscall.RawConn, fd int) *socket {
 // hear reads what has come, waits for no more, and reports whether the client is gone.
 func (k *socket) hear(buf []byte) (gone bool) {
 	err := k.raw.Read(func(fd uintptr) bool {
-		for k.heard < unasked {
+		for k.heard < mostHeard {
 			n, err := unix.Read(int(fd), buf)
 			switch {
 			case err == unix.EINTR:

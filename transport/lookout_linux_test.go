@@ -34,7 +34,7 @@ func TestHTTPClientsAreSeenToGo(t *testing.T) {
 			"closes":        (*net.TCPConn).Close,
 			"closes half":   (*net.TCPConn).CloseWrite,
 			"resets":        func(c *net.TCPConn) error { return c.SetLinger(0) },
-			"says too much": func(c *net.TCPConn) error { _, err := io.WriteString(c, strings.Repeat("x", unasked)); return err },
+			"says too much": func(c *net.TCPConn) error { _, err := io.WriteString(c, strings.Repeat("x", mostHeard)); return err },
 		} {
 			c := w.rawPost("HTTP/1.1", listenTo("1", onlyA))
 			c.response()

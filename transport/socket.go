@@ -12,19 +12,20 @@ import (
 	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
-// socket is a stream of events on a connection that was taken over from the http.Server: idle, it is nothing else, or this and
-// a goroutine that waits for the client to go where the lookout cannot see that. It carries its stream also before that, to
-// whoever waits for the bell.
+// socket carries a stream on a connection that was taken over from the http.Server. While it is idle it has no goroutine, but
+// for one that waits for the client to go where the lookout cannot see that. Until it has the connection it rings for whoever
+// answers the request.
 type socket struct {
 	of      *sockets
 	client  string       // as whom it is counted
-	session *httpSession // whose stream it carries, which it holds the voice of; nil: a listen's, which ends with it
+	session *httpSession // whose stream it is, and whose voice this has; nil: the stream is a listen's, and ends with the connection
 	stream  *listen.Stream
 	conn    net.Conn
 	raw     syscall.RawConn // of conn, nil if what is written to that is not what the system gets
-	heard   int             // bytes that came unasked
+	heard   int             // bytes that the client has sent after its request
 
-	// ending says that the answer is to end, and what its stream still has to say is another's. It is set with sockets.mu held.
+	// ending says that the answer is to end at once: another carries what the stream still has to say. It is set with sockets.mu
+	// held.
 	ending atomic.Bool
 
 	// Owned by whoever holds it, see busy.
@@ -46,13 +47,13 @@ type socket struct {
 	sight  sight         // in sockets.lookout, guarded by that
 }
 
-// unasked is how many bytes a client may send after its request. More would keep a processor busy for nothing.
-const unasked = 64 << 10
+// mostHeard is how many bytes a client may send after its request. More would keep a processor busy for nothing.
+const mostHeard = 64 << 10
 
 // watch waits until the client is gone, or the connection closed, and ends the stream.
 func (k *socket) watch() {
 	var in [64]byte // what comes is of no interest
-	for k.heard < unasked {
+	for k.heard < mostHeard {
 		n, err := k.conn.Read(in[:])
 		if err != nil {
 			break

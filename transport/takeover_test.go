@@ -163,7 +163,7 @@ func TestHTTPWhatFollowsAListenIsDropped(t *testing.T) {
 	until(t, "who sends nothing any more has gone", func() bool { return w.hub.Len() == 0 })
 	c = w.rawPost("HTTP/1.1", listenTo("1", onlyA))
 	c.response()
-	go io.Copy(c, io.LimitReader(endless{}, 2*unasked))
+	go io.Copy(c, io.LimitReader(endless{}, 2*mostHeard))
 	until(t, "who sends too much is cut off", func() bool { return w.hub.Len() == 0 && w.e.moorings() == 0 })
 }
 

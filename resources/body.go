@@ -79,7 +79,7 @@ func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.Fi
 // look reads all of the file, or little more than most bytes.
 func (b *body) look(ctx context.Context, most int64, measure func([]byte) int) (*survey, error) {
 	s := &survey{asked: measure != nil}
-	var text textCheck
+	text := newTextCheck()
 	for s.size <= most {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (b *body) look(ctx context.Context, most int64, measure func([]byte) int) (
 		}
 		s.size += int64(len(block))
 		s.sums = append(s.sums, maphash.Bytes(seed, block))
-		if text.add(block); measure != nil && !text.bad {
+		if text.add(block); measure != nil && !text.bad() {
 			s.measured += int64(measure(block))
 		}
 		if len(block) < bodyBlock {

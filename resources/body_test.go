@@ -7,10 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
@@ -167,43 +165,6 @@ func TestBodiesTakeNoMemoryOfTheirSize(t *testing.T) {
 	runtime.ReadMemStats(&end)
 	if taken := end.TotalAlloc - before.TotalAlloc; taken > 256<<10 {
 		t.Errorf("%d bytes are taken", taken)
-	}
-}
-
-func FuzzTextCheck(f *testing.F) {
-	f.Add([]byte("plain"), uint8(1))
-	f.Add([]byte("x€\U0001F600é\xe2\x82\xff\xed\xa0\x80\xf4\x90\x80\x80\xc0\xaf"), uint8(1))
-	f.Add([]byte("a€\xe2\x82"), uint8(3))
-	f.Add([]byte("\ufffd\xf0\x9f\x98"), uint8(2))
-	f.Fuzz(func(t *testing.T, data []byte, block uint8) {
-		var c textCheck
-		for part := range slices.Chunk(data, int(block%8)+1) {
-			c.add(part)
-		}
-		if want := utf8.Valid(data); c.good() != want {
-			t.Errorf("%q in blocks of %d: %v, want %v", data, block%8+1, c.good(), want)
-		}
-	})
-}
-
-// BenchmarkTextCheck goes through blocks of a text.
-func BenchmarkTextCheck(b *testing.B) {
-	for name, line := range map[string]string{
-		"ascii":    "a line of a program, with a few words in it\n",
-		"letters":  "naïve café prices are in €, and a page is copied line after line\n",
-		"japanese": "読者のためのページの写し、一行ずつ。\n",
-	} {
-		b.Run(name, func(b *testing.B) {
-			block := []byte(strings.Repeat(line, bodyBlock/len(line)+1))[:bodyBlock]
-			b.SetBytes(bodyBlock)
-			b.ReportAllocs()
-			for b.Loop() {
-				var check textCheck
-				if check.add(block); check.bad {
-					b.Fatal("it is text")
-				}
-			}
-		})
 	}
 }
 

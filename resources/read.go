@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/mcp"
 )
@@ -134,7 +133,7 @@ func (r *Root) readWithin(ctx context.Context, uri string, rd reading, room int6
 func (r *Root) readFile(ctx context.Context, uri string, f content, info fs.FileInfo, measure func([]byte) int) (out mcp.Contents, head []byte, err error) {
 	data, err := r.readWhole(ctx, uri, f, info, min(r.maxSize, mcp.SmallRead))
 	if err == nil {
-		return mcp.Contents{URI: uri, Data: data, Text: utf8.Valid(data)}, data, nil
+		return mcp.Contents{URI: uri, Data: data, Text: isText(data)}, data, nil
 	}
 	if _, large := err.(needsRoom); !large {
 		return out, nil, err

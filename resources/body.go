@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"io"
 	"io/fs"
 	"sync"
@@ -35,10 +34,7 @@ type survey struct {
 	head     []byte // its first bytes
 }
 
-var (
-	blocks = sync.Pool{New: func() any { return new([bodyBlock]byte) }}
-	seed   = maphash.MakeSeed()
-)
+var blocks = sync.Pool{New: func() any { return new([bodyBlock]byte) }}
 
 // readBody reads f as readWhole does, block by block, unless that was done before. The body closes it; who gets an error does so.
 func (r *Root) readBody(ctx context.Context, uri string, f content, before fs.FileInfo, measure func([]byte) int) (*body, error) {
@@ -95,7 +91,7 @@ func (b *body) look(ctx context.Context, most int64, measure func([]byte) int) (
 			s.head = append(s.head, block[:min(len(block), sniffLen)]...)
 		}
 		s.size += int64(len(block))
-		s.sums = append(s.sums, maphash.Bytes(seed, block))
+		s.sums = append(s.sums, sum(block))
 		if text.add(block); measure != nil && !text.bad() {
 			s.measured += int64(measure(block))
 		}
@@ -135,7 +131,7 @@ func (b *body) Block(i int) ([]byte, error) {
 		return nil, b.changed() // it could be read before
 	}
 	block = block[:min(int64(len(block)), b.size-off)]
-	if maphash.Bytes(seed, block) != b.sums[i] {
+	if sum(block) != b.sums[i] {
 		return nil, b.changed()
 	}
 	return block, nil

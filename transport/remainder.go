@@ -9,7 +9,7 @@ import (
 )
 
 // remainder is the part of an answer over HTTP that is read while it is sent: what follows of the content of a large file after its
-// first block, which was checked and encoded before anything was sent. It is zero if there is none.
+// first bytes, which were checked and encoded before anything was sent. It is zero if there is none.
 type remainder struct {
 	body   mcp.Body // nil: the answer is whole
 	encode func(dst, block []byte) []byte
@@ -35,23 +35,27 @@ func (t *remainder) begin(dst []byte, c *mcp.Contents, size int64) ([]byte, erro
 }
 
 const (
-	// sent is how many bytes of a rest are about to be sent at a time: what the base64 of a block takes, so that one block is
-	// one write unless it has many escapes, and with its head a frame that can be kept.
+	// sent is how many bytes of a rest are about to be sent at a time: what the base64 of a block takes, so that one block of that is
+	// one write, and with its head a frame that can be kept.
 	sent = 60 << 10
 	// portion is how many bytes of content are encoded until it is seen whether that is enough, a multiple of three.
 	portion = 3 << 10
 )
 
-// append appends the next of the rest: at least a byte, unless it is at its end, and little more than sent.
+// append appends the next of the rest: at least a byte, unless it is at its end, and little more than sent. Blocks that are shorter
+// on the wire are sent together, since each write wakes the client.
 func (t *remainder) append(dst []byte) ([]byte, error) {
-	if len(t.left) == 0 && t.next < t.body.Blocks() {
-		var err error
-		if t.left, err = t.body.Block(t.next); err != nil {
-			return dst, err
+	for end := len(dst) + sent; len(dst) < end; {
+		if len(t.left) == 0 {
+			if t.next == t.body.Blocks() {
+				break
+			}
+			var err error
+			if t.left, err = t.body.Block(t.next); err != nil {
+				return dst, err
+			}
+			t.next++
 		}
-		t.next++
-	}
-	for end := len(dst) + sent; len(t.left) > 0 && len(dst) < end; {
 		n := min(len(t.left), portion)
 		dst = t.encode(dst, t.left[:n])
 		t.left = t.left[n:]

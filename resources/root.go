@@ -74,7 +74,7 @@ type Root struct {
 	ways    atomic.Uint64 // counts changes of where links lead, and of which directories are visible
 	twins   twins         // which files share an inode
 	ahead   ahead         // what readers know and the index does not
-	surveys surveys       // of large files
+	surveys surveyCache   // of large files
 }
 
 // Open prepares to serve the directory path. It reads nothing of the tree: Load does. The error wraps ErrMissing, ErrNotDirectory,

@@ -27,7 +27,7 @@ func TestSurveysAreKeptOfWhatRests(t *testing.T) {
 		"written to":                 {at.Add(rest), file(func(s *stat) { s.mtimeNano++ }), false},
 		"written to, mtime put back": {at.Add(rest), file(func(s *stat) { s.ctimeNano++ }), false},
 	} {
-		var k surveys
+		var k surveyCache
 		found := &survey{sums: []uint64{1, 2}}
 		k.keep(same, found, c.began)
 		if got := k.of(c.asked, false); (got == found) != c.known || got != nil && !c.known {
@@ -37,7 +37,7 @@ func TestSurveysAreKeptOfWhatRests(t *testing.T) {
 			t.Errorf("%s: it is not forgotten, %d blocks", name, k.blocks)
 		}
 	}
-	var k surveys
+	var k surveyCache
 	k.keep(same, &survey{sums: []uint64{1}}, at.Add(rest))
 	measured := &survey{sums: []uint64{1}, asked: true}
 	if k.of(same, true) != nil {
@@ -53,7 +53,7 @@ func TestSurveysAreKeptOfWhatRests(t *testing.T) {
 }
 
 func TestSurveysAreFew(t *testing.T) {
-	var k surveys
+	var k surveyCache
 	old := time.Unix(1_700_000_000, 0)
 	keep := func(ino uint64, blocks int) bool {
 		s := &stat{ino: ino, ctime: old.Unix()}
@@ -85,7 +85,7 @@ func TestAStateThatDoesNotTellIsNotGoneByAgain(t *testing.T) {
 	file := func(ino uint64) *stat { return &stat{ino: ino, ctime: old.Unix()} }
 	found := func(asked bool) *survey { return &survey{sums: []uint64{1}, asked: asked} }
 	for name, others := range map[string]int{"alone": 0, "among a few": mostSurveys - 1, "among many": 3 * mostSurveys} {
-		var k surveys
+		var k surveyCache
 		k.keep(file(0), found(false), old.Add(rest))
 		k.keep(file(0), found(false), old.Add(rest)) // of who read it at the same time
 		k.keep(file(0), found(true), old.Add(rest))
@@ -107,7 +107,7 @@ func TestAStateThatDoesNotTellIsNotGoneByAgain(t *testing.T) {
 
 // To survey a file once more that is known, such as by two readers at once, costs no other its survey.
 func TestWhatIsKnownTakesNoRoom(t *testing.T) {
-	var k surveys
+	var k surveyCache
 	old := time.Unix(1_700_000_000, 0)
 	for ino := range uint64(mostSurveys) {
 		k.keep(&stat{ino: ino, ctime: old.Unix()}, &survey{sums: []uint64{1}}, old.Add(rest))
@@ -120,7 +120,7 @@ func TestWhatIsKnownTakesNoRoom(t *testing.T) {
 
 // What was told of a file that had changed only just before says nothing of its state.
 func TestAStateThatDidNotRestIsNotHeldAgainstAFile(t *testing.T) {
-	var k surveys
+	var k surveyCache
 	old := time.Unix(1_700_000_000, 0)
 	s := &stat{ctime: old.Unix()}
 	early, late := &survey{sums: []uint64{1}}, &survey{sums: []uint64{1}}

@@ -16,7 +16,7 @@ const (
 
 func newFrame() *[]byte { return frames.Get().(*[]byte) }
 
-// newLeaf returns a copy of a frame that is begun, with more room if an earlier page has left some.
+// newLeaf returns a frame that is begun as it is, or copied to where there is more room, if an earlier page has left some.
 func newLeaf(begun []byte) []byte {
 	if leaf, ok := leaves.Get().(*[]byte); ok {
 		return append(*leaf, begun...)

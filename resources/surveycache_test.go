@@ -131,3 +131,18 @@ func TestAStateThatDidNotRestIsNotHeldAgainstAFile(t *testing.T) {
 		t.Error("it is not kept")
 	}
 }
+
+// States that do not tell are remembered in little room, the latest for certain.
+func TestStatesThatDoNotTellAreFew(t *testing.T) {
+	var k surveyCache
+	old := time.Unix(1_700_000_000, 0)
+	for ino := range uint64(3 * mostMute) {
+		s := &stat{ino: ino, ctime: old.Unix()}
+		if k.forget(s); len(k.mute) > mostMute {
+			t.Fatalf("%d states", len(k.mute))
+		}
+		if k.keep(s, &survey{sums: []uint64{1}}, old.Add(rest)); k.of(s, false) != nil {
+			t.Fatalf("state %d is believed", ino)
+		}
+	}
+}

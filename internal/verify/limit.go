@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"sync"
 
 	"github.com/mcp-fsserve/mcp-fsserve/internal/wire"
 )
@@ -13,7 +14,9 @@ import (
 const several = 2
 
 // limitWords are those that errors about a limit have in them. There is no code for that.
-var limitWords = regexp.MustCompile(`(?i)\b(limit|limited|too many|maximum|at most|no more than|quota|capacity|exhausted|busy)\b`)
+var limitWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(limit|limited|too many|maximum|at most|no more than|quota|capacity|exhausted|busy)\b`)
+})
 
 // overLimit reports whether a listen was refused beside several others, with an error that says that they are too many.
 func (v *view) overLimit(l *listening) bool {
@@ -24,7 +27,7 @@ func (v *view) overLimit(l *listening) bool {
 	if len(l.answers) > 0 {
 		at = l.answers[0]
 		refusal := v.rec.Entries[at].Message.Error
-		says = refusal != nil && limitWords.MatchString(refusal.Message)
+		says = refusal != nil && limitWords().MatchString(refusal.Message)
 	} else if at >= 0 {
 		refusal := (*wire.StatusError)(nil)
 		says = errors.As(v.rec.Entries[at].Err, &refusal) &&

@@ -135,47 +135,123 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 // TestPublicTypesHaveNames: what the packages that anybody may import declare is made of types that anybody can name. What is
 // internal has an alias there. Not so the Catalogue of transport, which is that of resources.
 func TestPublicTypesHaveNames(t *testing.T) {
-	for _, dir := range []string{"watcher", "resources", "listen", "transport", "client"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			internal := map[string]bool{} // names of packages
-			for _, spec := range file.Imports {
-				if imported, _ := strconv.Unquote(spec.Path.Value); strings.HasPrefix(imported, module+"/internal/") {
-					internal[path.Base(imported)] = true
-				}
-			}
-			var check func(ast.Node) bool
-			check = func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.StructType:
-					for _, f := range n.Fields.List {
-						if len(f.Names) == 0 || slices.ContainsFunc(f.Names, (*ast.Ident).IsExported) {
-							ast.Inspect(f.Type, check)
-						}
-					}
-					return false
-				case *ast.SelectorExpr:
-					if x, ok := n.X.(*ast.Ident); ok && internal[x.Name] {
-						t.Errorf("%s: %s.%s has no name outside of the module", name, x.Name, n.Sel.Name)
-					}
-				}
-				return true
-			}
+	for _, dir := range publicPackages {
+		for name, file := range parsed(t, dir) {
 			for _, node := range public(file) {
-				ast.Inspect(node, check)
+				visit(node, func(n ast.Node) {
+					if internal, typ := internalType(file, n); internal != "" {
+						t.Errorf("%s: %s of %s has no name outside of the module", name, typ, internal)
+					}
+				})
 			}
 		}
 	}
+}
+
+// TestWhatAliasesStandForHasNames: nor is there a type in one of those aliases that has none.
+func TestWhatAliasesStandForHasNames(t *testing.T) {
+	for _, dir := range publicPackages {
+		named := map[string]map[string]bool{} // by the directory of a package that is internal, its types that have an alias
+		for _, file := range parsed(t, dir) {
+			for _, s := range typeSpecs(file) {
+				if internal, typ := internalType(file, s.Type); s.Assign.IsValid() && internal != "" {
+					if named[internal] == nil {
+						named[internal] = map[string]bool{}
+					}
+					named[internal][typ] = true
+				}
+			}
+		}
+		for internal, named := range named {
+			made := map[string][]ast.Node{} // of each type what it is made of
+			for _, file := range parsed(t, internal) {
+				for _, s := range typeSpecs(file) {
+					made[s.Name.Name] = append(made[s.Name.Name], s.Type)
+				}
+				for _, decl := range file.Decls {
+					if d, ok := decl.(*ast.FuncDecl); ok && d.Recv != nil && d.Name.IsExported() {
+						made[receiver(d)] = append(made[receiver(d)], d.Type)
+					}
+				}
+			}
+			for typ := range named {
+				for _, node := range made[typ] {
+					visit(node, func(n ast.Node) {
+						if x, ok := n.(*ast.Ident); ok && x.IsExported() && made[x.Name] != nil && !named[x.Name] {
+							t.Errorf("%s: %s is made of %s of %s, which has no name there", dir, typ, x.Name, internal)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+var publicPackages = []string{"watcher", "resources", "listen", "transport", "client"}
+
+// parsed are the files of a package, but for tests, by their names.
+func parsed(t *testing.T, dir string) map[string]*ast.File {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s has no files: %v", dir, err)
+	}
+	files := map[string]*ast.File{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if files[name], err = parser.ParseFile(token.NewFileSet(), name, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// internalType tells which type of which internal package n is, if it is one.
+func internalType(file *ast.File, n ast.Node) (dir, name string) {
+	s, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		dir, ours := strings.CutPrefix(imported, module+"/")
+		if x, ok := s.X.(*ast.Ident); ok && ours && strings.HasPrefix(dir, "internal/") && path.Base(dir) == x.Name {
+			return dir, s.Sel.Name
+		}
+	}
+	return "", ""
+}
+
+// visit goes through all of a type that others see.
+func visit(node ast.Node, each func(ast.Node)) {
+	ast.Inspect(node, func(n ast.Node) bool {
+		if s, ok := n.(*ast.StructType); ok {
+			for _, f := range s.Fields.List {
+				if len(f.Names) == 0 || slices.ContainsFunc(f.Names, (*ast.Ident).IsExported) {
+					visit(f.Type, each)
+				}
+			}
+			return false
+		}
+		each(n)
+		return true
+	})
+}
+
+// typeSpecs are the types that a file declares.
+func typeSpecs(file *ast.File) (all []*ast.TypeSpec) {
+	for _, decl := range file.Decls {
+		if d, ok := decl.(*ast.GenDecl); ok {
+			for _, spec := range d.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // public are the types of what a file exports, but for aliases.

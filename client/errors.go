@@ -21,8 +21,9 @@ var (
 	ErrVersion = errors.New("the server speaks no revision of the protocol that this client knows")
 )
 
-// Error is what a server answered in place of a result (basic/index, "Error Responses").
+// Error is what a server answered in place of a result: Code, Message and Data (basic/index, "Error Responses").
 type Error = jsonrpc.Error
 
-// StatusError is an answer over HTTP that is no message, such as one from a proxy, or one that asks for a token.
+// StatusError is an answer over HTTP that is no message, such as one from a proxy, or one that asks for a token: Status, the
+// beginning of its Body, the Challenge of WWW-Authenticate, and RetryAfter, if the server asks for that.
 type StatusError = wire.StatusError

@@ -36,7 +36,7 @@
 //   - What cannot be looked at for a passing reason, such as a lack of file descriptors, counts as it was and is in
 //     Reply.Retry. An ignore file that is not known hides everything beside it; of a directory that could
 //     not be listed it is read when somebody asks for what is in there.
-//   - A file of more than 64 KiB is handed out as an [Body]: it was read once and is read again block by block, each as it
+//   - A file of more than 64 KiB is handed out as a [Body]: it was read once and is read again block by block, each as it
 //     was, or the error is [ErrChanged]. It is open until the body is closed. What the first reading found is kept for 64 files
 //     at most, and holds for later reads of a file whose state, change time included, is as it was.
 //   - Files are opened below their root's directory, by openat2 where the system has it and no link is met, and by [os.Root]

@@ -30,7 +30,7 @@ type Catalogue interface {
 	Baseline(ctx context.Context, keys []string)
 }
 
-// Implementation is the name and the version of a program.
+// Implementation is the Name and the Version of a program, and a Title for people, which may be empty.
 type Implementation = mcp.Implementation
 
 // Options configure a [Server]. The zero value of each field is ready to use.

@@ -72,7 +72,7 @@
 //   - Limits. Directories that cannot be opened or listed, for want of open files or for another reason than permissions, are
 //     in Rescan about every 10 s until they can.
 //   - Voice. The log gets one line when a condition begins that the user should know of, with the cure if there is one, and one
-//     when it is over. That the system grants too few watches or none is said once by all who share their [Limits].
+//     when it is over. That the system grants too few watches or none is said once by all who share a [Shortage].
 //
 // # What callers may rely on
 //

@@ -4,10 +4,10 @@ import "slices"
 
 // notices say once why directories are polled, what follows from it and what to do about it, and once that it is over.
 type notices struct {
-	voice  *voice
-	limits *Limits
+	voice    *voice
+	shortage *Shortage
 
-	short  bool            // native watches, or a native source, could not be had, as those who share the limits have said
+	short  bool            // native watches, or a native source, could not be had: this one is in the shortage
 	remote map[string]bool // types of remote file systems that were told of
 }
 
@@ -18,18 +18,19 @@ func (n *notices) unsupported() {
 }
 
 func (n *notices) noSource(err error, root string) {
-	n.reach(sourceFails, err, "first", root)
+	n.begins(sourceFails, err, "first", root)
 }
 
 func (n *notices) limit(err error, first string, watched func() []string) {
-	n.reach(watchesFail, err, "first", first, "watched", len(watched()))
+	n.begins(watchesFail, err, "first", first, "watched", len(watched()))
 }
 
-func (n *notices) reach(m message, err error, args ...any) {
+// begins tells of a shortage, unless another has.
+func (n *notices) begins(m message, err error, args ...any) {
 	switch {
 	case n.short:
 		return
-	case n.limits.reach():
+	case n.shortage.join():
 		n.voice.begins(m, err, args...)
 	default:
 		n.voice.suffers(m, err)
@@ -41,7 +42,7 @@ func (n *notices) reach(m message, err error, args ...any) {
 func (n *notices) leave() {
 	if n.short {
 		n.short = false
-		n.limits.leave()
+		n.shortage.leave()
 	}
 }
 
@@ -60,7 +61,7 @@ func (n *notices) remoteType(kind, first string) {
 func (n *notices) review(short bool, remote []string) {
 	if n.short && !short {
 		n.short = false
-		if n.limits.leave() {
+		if n.shortage.leave() {
 			n.voice.ends(watchesWork)
 		}
 	}

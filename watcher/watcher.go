@@ -24,8 +24,8 @@ type Options struct {
 	// is called from a goroutine of Run and returns soon when ctx ends. Nil: nothing is looked at.
 	Look func(ctx context.Context, most int) (changed []string, looked int)
 
-	// Limits has several watchers tell once, together, that the system grants less than they need. Nil: this one tells alone.
-	Limits *Limits
+	// Shortage has several watchers tell once, together, that the system grants less than they need. Nil: this one tells alone.
+	Shortage *Shortage
 
 	// Logger receives one line per condition the user should know of. Nil discards.
 	Logger *slog.Logger
@@ -33,19 +33,19 @@ type Options struct {
 
 // Watcher watches one directory tree.
 type Watcher struct {
-	root    root
-	skip    func(dir string) bool
-	poll    bool
-	look    func(ctx context.Context, most int) (changed []string, looked int)
-	voice   *voice
-	limits  *Limits
-	disk    disk
-	mounts  func() mountTable      // nil where there is none
-	source  func() (source, error) // an error of ErrUnsupported: there is none on this system
-	dirs    *registry
-	poller  *poller
-	net     *net
-	barrier *barrier
+	root     root
+	skip     func(dir string) bool
+	poll     bool
+	look     func(ctx context.Context, most int) (changed []string, looked int)
+	voice    *voice
+	shortage *Shortage
+	disk     disk
+	mounts   func() mountTable      // nil where there is none
+	source   func() (source, error) // an error of ErrUnsupported: there is none on this system
+	dirs     *registry
+	poller   *poller
+	net      *net
+	barrier  *barrier
 }
 
 // New makes a Watcher for the tree at dir, an absolute path, which need not exist yet. It starts nothing.
@@ -57,22 +57,22 @@ func New(dir string, opts *Options) (*Watcher, error) {
 		opts = &Options{}
 	}
 	w := &Watcher{
-		root:    newRoot(dir),
-		skip:    opts.Skip,
-		poll:    opts.Poll,
-		look:    opts.Look,
-		limits:  opts.Limits,
-		disk:    osDisk{},
-		mounts:  openMounts,
-		source:  newNative,
-		dirs:    newRegistry(),
-		barrier: newBarrier(),
+		root:     newRoot(dir),
+		skip:     opts.Skip,
+		poll:     opts.Poll,
+		look:     opts.Look,
+		shortage: opts.Shortage,
+		disk:     osDisk{},
+		mounts:   openMounts,
+		source:   newNative,
+		dirs:     newRegistry(),
+		barrier:  newBarrier(),
 	}
 	if w.skip == nil {
 		w.skip = func(string) bool { return false }
 	}
-	if w.limits == nil {
-		w.limits = &Limits{}
+	if w.shortage == nil {
+		w.shortage = &Shortage{}
 	}
 	log := opts.Logger
 	if log == nil {

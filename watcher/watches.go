@@ -31,7 +31,7 @@ func newWatches(w *Watcher, p *pump) *watches {
 		root:     w.root,
 		pump:     p,
 		poller:   w.poller,
-		say:      notices{voice: w.voice, limits: w.limits},
+		say:      notices{voice: w.voice, shortage: w.shortage},
 		ended:    make(chan struct{}),
 		remoteBy: map[uint64]string{},
 		remote:   map[string]string{},

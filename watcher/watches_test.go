@@ -273,22 +273,22 @@ func (l *lab) elsewhere(script string) {
 }
 
 // newNotices says into log what it has to.
-func newNotices(log *logBuffer, limits *Limits) *notices {
-	return &notices{limits: limits, voice: &voice{
+func newNotices(log *logBuffer, shortage *Shortage) *notices {
+	return &notices{shortage: shortage, voice: &voice{
 		log:   slog.New(slog.NewTextHandler(log, nil)),
 		stats: &counts{},
 		read:  func() Stats { return Stats{} },
 	}}
 }
 
-// TestLimitsAreSaidOnce: by the first whom the system grants too little, and that it is over by the last, however many share
+// TestAShortageIsSaidOnce: by the first whom the system grants too little, and that it is over by the last, however many share
 // them. Each knows what its own trouble is.
-func TestLimitsAreSaidOnce(t *testing.T) {
+func TestAShortageIsSaidOnce(t *testing.T) {
 	var log logBuffer
-	var limits Limits
+	var shortage Shortage
 	var all []*notices
 	for range 4 {
-		all = append(all, newNotices(&log, &limits))
+		all = append(all, newNotices(&log, &shortage))
 	}
 	says := func(want ...string) {
 		t.Helper()
@@ -324,7 +324,7 @@ func TestLimitsAreSaidOnce(t *testing.T) {
 // TestNotices: each condition is said once, and once that it is over, whatever comes and goes in between.
 func TestNotices(t *testing.T) {
 	var log logBuffer
-	n := newNotices(&log, &Limits{})
+	n := newNotices(&log, &Shortage{})
 	for range 2 {
 		for range 3 {
 			n.remoteType("nfs", "/dir/a")

@@ -42,12 +42,12 @@ func serve(ctx context.Context, cfg config, in io.Reader, out io.Writer, log *sl
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: requests in flight still need it
 	var rooms sync.WaitGroup
-	var limits watcher.Limits
+	var shortage watcher.Shortage
 	defer leave(&rooms, log)
 	defer stop()
 	for _, root := range roots {
 		w, err := watcher.New(root.Dir(), &watcher.Options{
-			Skip: root.Skip, Poll: cfg.poll, Look: root.Rounds(hub.Keys).Look, Limits: &limits, Logger: log,
+			Skip: root.Skip, Poll: cfg.poll, Look: root.Rounds(hub.Keys).Look, Shortage: &shortage, Logger: log,
 		})
 		if err != nil {
 			return err

@@ -22,8 +22,8 @@ type Object struct {
 	list members
 }
 
-// members are what split has found in a text, which they do not hold: beside a text that escapes they need not. More than few
-// are sorted by name.
+// members are those of an object, in their order or, if they are more than few, by name. They do not hold the text of the values,
+// so that a list of them may stay on the stack whatever becomes of the text.
 type members []member
 
 // member has its value as a place in the text, a third of what a slice takes: there are texts with little but members in them.
@@ -39,8 +39,14 @@ const few = 12
 // twice: both let two readers of one message disagree.
 func Split(raw []byte) (Object, error) {
 	const usual = 4
-	list, err := split(raw, make(members, 0, usual))
-	return Object{raw, list}, err
+	list, err := scanMembers(raw, make(members, 0, usual))
+	if err == nil {
+		err = list.settle()
+	}
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{raw, list}, nil
 }
 
 // Members is [Split] for who takes members away.
@@ -95,19 +101,7 @@ func (m *member) value(raw []byte) json.RawMessage {
 	return raw[m.from:m.to:m.to]
 }
 
-// split is Split into a list that is empty.
-func split(raw []byte, list members) (members, error) {
-	list, err := scanMembers(raw, list)
-	if err == nil {
-		err = list.settle()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-// scanMembers scans an object into a list that is empty, and is not settled. The error is errSyntax if and only if raw is not
+// scanMembers scans an object into a list that is empty, and is to be settled. The error is errSyntax if and only if raw is not
 // valid JSON.
 func scanMembers(raw []byte, list members) (members, error) {
 	i := skipSpace(raw, 0)

@@ -1,15 +1,10 @@
 package transport
 
-import "sync"
-
 // baton is a lock that is had in the order of asking. It has a buffer of 1, holds a token while somebody has the lock, and
-// is never closed. Unlike that of a [sync.Mutex], its owner may wait for long.
+// is never closed. Unlike that of a sync.Mutex, its owner may wait for long.
 type baton chan struct{}
 
-// Lock and Unlock implement [sync.Locker].
 func (b baton) Lock() { b <- struct{}{} }
 
 // Unlock may be called by another goroutine than Lock.
 func (b baton) Unlock() { <-b }
-
-var _ sync.Locker = baton(nil)

@@ -29,8 +29,8 @@
 // Blocking, on a pipe. A blocked request delays no other until Options.MaxInFlight of them are blocked. Beyond that accepted
 // requests wait their turn, still cancellable. Beyond 16 MiB of requests in flight none is accepted, but up to 8 MiB of
 // input are read ahead, so that its end is seen. When more than that is unread a pipe or socket on Unix still shows that its
-// other end is closed; elsewhere the end is seen once the output moves. Nobody waits for a stalled client but the one
-// goroutine that writes to it.
+// other end is closed; elsewhere the end is seen once the output moves. Nobody waits for a stalled client but the goroutine that
+// writes to it, and one more that has served a request and would write its answer.
 //
 // Memory. All reads of a server stay within Options.MaxReadMemory together, from before more than 64 KiB are held until the
 // answer is written or dropped; one that needs more than that runs alone. Reads of up to 64 KiB need none of it, nor do bodies
@@ -87,6 +87,7 @@
 // from the first listen on, one that writes and one for each listen that is being opened: they end with its input or its Close,
 // but for those that are blocked in a read or a write. [Server.ServeStdio] starts one
 // that reads, one that writes, one for each request that may block and, while nothing more is accepted, one that
-// reads ahead. It waits for all of them when it returns, but for those that are blocked in a read of the input, in a
-// write to the output, or in a catalogue that does not heed its context in time.
+// reads ahead. A request that is alone is served, and its answer written, by the one that has read it; if that takes longer than
+// one or two milliseconds, another is started to read on. It waits for all of them when it returns, but for those that are blocked
+// in a read of the input, in a write to the output, or in a catalogue that does not heed its context in time.
 package transport

@@ -26,7 +26,7 @@ type lineReader struct {
 	skip  bool      // the rest of a long line is to be skipped
 	err   error     // what ended the input; returned after the last line
 	last  time.Time // when something was read
-	alone bool      // nobody else has anything to do, so that the next read need not give way
+	idle  bool      // nobody has anything to do, so that the next read need not give way
 
 	// reading is where a read that goes on by itself reports, nil if there is none. It has a buffer of 1 and is never
 	// closed. Until it has reported buf[end:] is the read's.
@@ -114,16 +114,16 @@ func (l *lineReader) fill() {
 	default:
 		l.grow(l.max + keptBuffer)
 	}
-	if !l.alone {
+	if !l.idle {
 		giveWay()
 	}
-	l.alone = false
+	l.idle = false
 	n, err := readSome(l.in, l.buf[l.end:])
 	l.arrived(arrival{n, err})
 }
 
 // giveWay lets those who serve and write what was read go first. A read that waits keeps its processor until the runtime takes
-// it away, which is 20 µs to 10 ms later: with a single one nobody answers before. A round trip takes three turns: of who
+// it away, which is 20 µs to 10 ms later: with a single one nobody answers before. An answer takes three turns: of who
 // serves, of the writer, and of the writer again, which finds nothing more and waits. Where the others have more to do than
 // that, the next message, which may cancel some of it, comes first.
 func giveWay() {

@@ -8,8 +8,8 @@ import (
 // reliefTick is how often it is looked whether who reads is held up. It is relieved after one to two of them.
 const reliefTick = time.Millisecond
 
-// relief has somebody else read on where who reads does something meanwhile that turns out to take long. There is one reader at a
-// time: whoever ends a loan.
+// relief has somebody else read on where who reads does something meanwhile that turns out to take long. Such a moment is a
+// loan: either who reads ends it in time, and reads on, or a tick does, and somebody else reads on, but never both.
 type relief struct {
 	read func() // run in a goroutine of its own
 

@@ -22,8 +22,8 @@ func (p *pipe) begin(c *call) {
 	switch kind := c.req.method.kind; {
 	case kind == handshake:
 		p.initialize(c)
-	case p.alone && (kind == inline || kind == slow || kind == reading) && p.f.keep(c):
-		p.keep(c)
+	case p.alone && kind != ordered && kind != streamed && p.f.keep(c):
+		p.keep(c) // what is ordered may have to wait for its turn, and a handler of listens takes as long as it likes
 	case kind == inline:
 		p.respond(p.work, c)
 	default:
@@ -47,7 +47,7 @@ func (p *pipe) serveHere(c *call) bool {
 	if !p.relief.back(loan) {
 		return false
 	}
-	p.lines.alone = done
+	p.lines.idle = done
 	return true
 }
 
@@ -59,6 +59,7 @@ func (p *pipe) start(c *call) {
 	}
 }
 
+// prepare gives a call what it is served with.
 func (p *pipe) prepare(c *call) {
 	switch c.req.method.kind {
 	case ordered:

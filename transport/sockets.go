@@ -125,6 +125,7 @@ func (s *sockets) limit(k *socket) {
 	_ = k.conn.SetWriteDeadline(time.Now().Add(within))
 }
 
+// unlimit says that no write waits for the client any more.
 func (s *sockets) unlimit(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,10 +73,10 @@ type pipe struct {
 	// ended has a buffer of 1 for what ended the input. It is told as soon as that is known, and never closed.
 	ended chan error
 
-	relief *relief // of who is in read; nil if somebody else reads
+	relief *relief // of who is in read; nil if the pipe reads nothing itself
 
 	// The rest belongs to read, or to whoever hands over what was read.
-	lines   *lineReader // nil if somebody else reads
+	lines   *lineReader // nil if the pipe reads nothing itself
 	alone   bool        // nothing has come after what was read last
 	kept    *call       // to be served by who has read it, nil if there is none
 	session *session    // the latest that initialize opened, nil before

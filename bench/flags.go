@@ -36,7 +36,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&only, "only", "", "measure these `NAMES` alone, separated by commas: "+strings.Join(measureNames(), ", "))
 	flags.Func("rounds", "take medians of `N` rounds (default 3, with -quick 1)", number(&given.rounds, 1, 1000))
 	flags.Func("connections", "ask on `N` connections at once (default 8)", number(&given.connections, 1, 1000))
-	flags.Func("rate", "ask `N` times a second for what is asked at a fixed rate (default 200, of which every server has time left)", number(&given.rate, 10, 100_000))
+	flags.Func("rate", "ask `N` times a second for what is asked at a fixed rate (default 200, which leaves every server time)", number(&given.rate, 10, 100_000))
 	flags.Func("while", "repeat each request for `TIME` in each round (default 1s, with -quick 300ms)", lasting(&given.while))
 	flags.Func("listens", "open so many listens at once, for each of `N,N,...` (default 1000,4000,16000, with -quick 1000); "+
 		"beside requests, on other ways and to be idle 4000, if that is one of them, or the most",

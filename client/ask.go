@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ask is what somebody who called Read or List waits for. done is closed when the rest is final.
+// ask is what somebody who called Read or List waits for. done is closed when contents, resources, err and again are
+// final.
 type ask struct {
 	ctx  context.Context
 	uri  string // of Read
@@ -20,12 +21,13 @@ type ask struct {
 	err       error
 	again     bool // the connection was lost before there was an answer
 
-	tries    int    // that failed; owned by the session
-	outdated bool   // a change was announced meanwhile: the answer is not remembered; owned by the session
-	told     bool   // of Read: a change was told meanwhile that nobody has looked at; owned by the session
-	walked   bool   // of List: the session has walked the list meanwhile, which is remembered instead; owned by the session
-	id       string // of the request under way; owned by the session
-	forget   func() // that ctx is watched; owned by the session
+	// Owned by the session.
+	tries    int    // that failed
+	outdated bool   // a change was announced meanwhile: the answer is not remembered
+	told     bool   // of Read: a change was told meanwhile that nobody has looked at
+	walked   bool   // of List: the session has walked the list meanwhile, which is remembered instead
+	id       string // of the request under way
+	forget   func() // that ctx is watched
 }
 
 // maxAsked is how many of them a session serves at a time.

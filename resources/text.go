@@ -88,10 +88,10 @@ var utf8Steps = func() (t [256]uint64) {
 		{between, 0xf0, 0xf0, afterF0},
 		{between, 0xf1, 0xf3, threeMore},
 		{between, 0xf4, 0xf4, afterF4},
-		{afterE0, 0xa0, 0xbf, oneMore}, // else it were shorter
-		{afterED, 0x80, 0x9f, oneMore}, // else half of a surrogate pair
-		{afterF0, 0x90, 0xbf, twoMore}, // else it were shorter
-		{afterF4, 0x80, 0x8f, twoMore}, // else beyond U+10FFFF
+		{afterE0, 0xa0, 0xbf, oneMore}, // the others could be written with a byte less
+		{afterED, 0x80, 0x9f, oneMore}, // the others are halves of surrogate pairs
+		{afterF0, 0x90, 0xbf, twoMore}, // as after E0
+		{afterF4, 0x80, 0x8f, twoMore}, // the others are beyond U+10FFFF
 		{threeMore, 0x80, 0xbf, twoMore},
 		{twoMore, 0x80, 0xbf, oneMore},
 		{oneMore, 0x80, 0xbf, between},

@@ -55,7 +55,7 @@ func (b *bench) wayStep(ctx context.Context, p peer) error {
 			argv = slices.Concat(p.http, flags, []string{b.dir})
 		}
 		if err := b.streamsOn(ctx, p, w, argv, n); err != nil {
-			b.sheet.fail(fmt.Sprintf("%d %s of %s", n, w.name, p.name), err)
+			b.sheet.fail(fmt.Sprintf("%s %s of %s", grouped(n), w.name, p.name), err)
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (b *bench) streamsOn(ctx context.Context, p peer, w way, argv []string, n i
 		return err
 	}
 	add := func(what, unit string, value float64) {
-		b.sheet.add(row{waysTable, fmt.Sprintf("%d %s: %s", n, w.name, what), unit}, p.name, value)
+		b.sheet.add(row{waysTable, fmt.Sprintf("%s %s: %s", grouped(n), w.name, what), unit}, p.name, value)
 	}
 	first, err := fillCrowd(ctx, &crowd{}, openers, w.opener(ctx, endpoint)) // so that it has begun all that it does
 	if err != nil {

@@ -3,10 +3,15 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcp-fsserve/mcp-fsserve/listen"
 )
 
 // Who is held up is relieved once, within two ticks, and whoever comes back in time is not. Nothing ticks while nothing happens.
@@ -135,4 +140,33 @@ func TestLoneAnswerThatFails(t *testing.T) {
 		}
 		c.stop()
 	})
+}
+
+// A lone request may be read just when all is given up. It leaves nothing behind that somebody would wait for.
+func TestLoneRequestWhenAllIsOver(t *testing.T) {
+	s := NewServer(newFakeCatalogue(), listen.NewHub(nil), nil)
+	for i := range 20_000 {
+		p := newPipe(s, t.Context(), io.Discard)
+		p.lines = newLineReader(strings.NewReader(modern("1", "server/discover", "")+"\n"), 1<<10)
+		p.relief = newRelief(p.read)
+		over := make(chan struct{})
+		var begun atomic.Bool
+		go func() {
+			defer close(over)
+			for !begun.Load() {
+				runtime.Gosched()
+			}
+			for range i % 997 * 10 { // sooner or later
+			}
+			p.silence()
+		}()
+		runtime.Gosched()
+		begun.Store(true)
+		p.read()
+		<-over
+		p.relief.end()
+		if !p.f.resting() {
+			t.Fatalf("after %d a request is still being worked on", i)
+		}
+	}
 }

@@ -93,14 +93,13 @@ func newPipe(s *Server, work context.Context, out io.Writer) *pipe {
 // read takes messages in the order they arrive until the input ends, or until a cancellation has nothing to reach any more, or
 // until somebody else reads on.
 func (p *pipe) read() {
-	for p.readOne() {
-		c := p.kept
-		if c == nil {
-			continue
-		}
-		p.kept = nil
-		if !p.serveHere(c) {
-			return
+	for more := true; more; {
+		more = p.readOne()
+		if c := p.kept; c != nil { // also if nothing is written any more: it counts as work until it is served
+			p.kept = nil
+			if !p.serveHere(c) {
+				return
+			}
 		}
 	}
 	p.f.advance(phaseClosed)

@@ -6,5 +6,15 @@ type baton chan struct{}
 
 func (b baton) Lock() { b <- struct{}{} }
 
+// TryLock takes the lock if nobody has it, and reports whether it did.
+func (b baton) TryLock() bool {
+	select {
+	case b <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 // Unlock may be called by another goroutine than Lock.
 func (b baton) Unlock() { <-b }

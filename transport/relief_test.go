@@ -142,6 +142,29 @@ func TestLoneAnswerThatFails(t *testing.T) {
 	})
 }
 
+// However many answers wait for an output that takes nothing, and are cancelled, one goroutine waits with them.
+func TestLoneAnswersThatWaitHoldNobody(t *testing.T) {
+	serve(t, func(t *testing.T, c *client) {
+		stall := make(chan struct{})
+		c.out.setStall(stall)
+		c.send(read("1", a)) // who has read this one writes
+		after(2 * reliefTick)
+		before := runtime.NumGoroutine()
+		for i := range 20 {
+			id := fmt.Sprint(10 + i)
+			c.send(read(id, b))
+			after(2 * reliefTick)
+			c.send(cancel(id))
+		}
+		if more := runtime.NumGoroutine() - before; more > 2 {
+			t.Errorf("%d more goroutines wait", more)
+		}
+		c.out.setStall(nil)
+		close(stall)
+		c.only()
+	})
+}
+
 // A lone request may be read just when all is given up. It leaves nothing behind that somebody would wait for.
 func TestLoneRequestWhenAllIsOver(t *testing.T) {
 	s := NewServer(newFakeCatalogue(), listen.NewHub(nil), nil)

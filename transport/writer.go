@@ -90,9 +90,15 @@ func (w *writer) run() error {
 	}
 }
 
-// help takes a turn in place of run, and reports whether that leaves nothing to do. Otherwise run is told.
+// help takes a turn in place of run, unless somebody else has one, and reports whether that leaves nothing to do. Otherwise run
+// is told. It does not wait for its turn: what it would write may be cancelled, and then more would wait than there are answers.
 func (w *writer) help() (done bool) {
-	t := w.turn()
+	if !w.gate.TryLock() {
+		signal(w.wake)
+		return false
+	}
+	t := w.turnLocked()
+	w.gate.Unlock()
 	if t.err != nil || t.over || !t.due.IsZero() || w.pending() {
 		signal(w.wake)
 		return false
@@ -120,6 +126,10 @@ type outcome struct {
 func (w *writer) turn() (t outcome) {
 	w.gate.Lock()
 	defer w.gate.Unlock()
+	return w.turnLocked()
+}
+
+func (w *writer) turnLocked() (t outcome) {
 	if w.failed == nil {
 		t.wrote, w.failed = w.step(time.Now())
 	}

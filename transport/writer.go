@@ -48,6 +48,7 @@ type writer struct {
 
 	// The rest belongs to whoever holds the gate.
 	failed error // of the output
+	ended  bool  // run is over, or about to be: what comes later would be cut
 	buf    []byte
 	timers timers[*carrier]
 }
@@ -130,11 +131,12 @@ func (w *writer) turn() (t outcome) {
 }
 
 func (w *writer) turnLocked() (t outcome) {
-	if w.failed == nil {
+	if w.failed == nil && !w.ended {
 		t.wrote, w.failed = w.step(time.Now())
 	}
 	t.err = w.failed
 	t.over = w.f.drained()
+	w.ended = t.over && !t.wrote
 	if len(w.timers) > 0 {
 		t.due = w.timers[0].due
 	}

@@ -235,3 +235,24 @@ func multiplesOf3(below int) (all []int) {
 	}
 	return all
 }
+
+// Who comes too late with an answer does not write it where nobody else writes any more: the end would cut it.
+func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
+	out := &sink{}
+	f := newInflight(1, nil)
+	w := newWriter(out, f)
+	c := &call{kept: true}
+	if !f.admit(c) || !f.keep(c) {
+		t.Fatal("the call is not accepted")
+	}
+	f.advance(phaseCut)
+	if err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	frame := []byte("late")
+	f.store(c, &frame)
+	w.help()
+	if got := out.written(); len(got) > 0 {
+		t.Errorf("%q is written", got)
+	}
+}

@@ -53,6 +53,42 @@ func TestInterruptedRunsTidyUp(t *testing.T) {
 	}
 }
 
+// So it does while the servers are built, of which go keeps parts.
+func TestInterruptedBuildsTidyUp(t *testing.T) {
+	bin, scratch := t.TempDir(), t.TempDir()
+	if err := build(t.Context(), ".", bin, "."); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(bin, "bench"), "-quick", "-servers", "none", "-only", "stdio")
+	command.Env = append(os.Environ(), "TMPDIR="+scratch, "GOTMPDIR=")
+	var said strings.Builder
+	command.Stderr = &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for parts := 0; parts == 0; {
+		if t.Context().Err() != nil {
+			t.Fatal("nothing is built")
+		}
+		for _, pattern := range []string{"go-build*", "*/*/go-build*"} {
+			found, err := filepath.Glob(filepath.Join(scratch, pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts += len(found)
+		}
+	}
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err == nil || !strings.Contains(said.String(), "interrupted") {
+		t.Errorf("it ends with %v and says %q", err, said.String())
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
 // waitForServers returns when a process runs that has a path in dir on its command line.
 func waitForServers(t *testing.T, dir string) {
 	t.Helper()
@@ -118,6 +154,19 @@ func TestTheScriptAfterAnInstallationThatFailed(t *testing.T) {
 	}
 	if exists(filepath.Join(modules, "node_modules")) {
 		t.Error("what npm left is taken for what it should have installed")
+	}
+}
+
+// What a build leaves that was ended is removed with the program.
+func TestTheScriptAfterABuildThatFailed(t *testing.T) {
+	command, _ := script(t, `mkdir "${GOTMPDIR:-$TMPDIR}/go-build1"; exit 1`, "mkdir node_modules")
+	scratch := t.TempDir()
+	command.Env = append(command.Env, "TMPDIR="+scratch, "GOTMPDIR=")
+	if out, err := command.Output(); err == nil {
+		t.Errorf("it says %q, as if it had measured", out)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
 

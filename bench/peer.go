@@ -187,9 +187,13 @@ func (w wanted) prepare(ctx context.Context, bin, name string) (peer, error) {
 // errLeftOut is for a server that cannot be had on this machine.
 var errLeftOut = errors.New("left out")
 
+// build leaves nothing outside of bin, also if ctx ends: then go is told, so that it ends what it has started.
 func build(ctx context.Context, dir, bin, pkg string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-o", bin+string(filepath.Separator), pkg)
 	command.Dir = dir
+	command.Env = append(command.Environ(), "GOTMPDIR="+bin)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = endWithin
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w: %s", pkg, err, out)
 	}

@@ -50,10 +50,11 @@ with what was known, and what may have changed meanwhile is told as updated.
 What a server does not announce is looked at every few seconds. Servers of
 earlier revisions of MCP will do.
 
-With --read, what the resource holds follows each change, indented; a change
-that changed nothing is not told then. All that is followed is read first, and
-kept in memory to compare with. A URI that cannot be read is named in a warning
-and followed all the same, since there may be such a resource later.
+With --read, what the resource holds follows each change, indented. All that is
+followed is read first, and kept in memory to compare with: what was missed, or
+is looked at, is told only if it differs; what a server announces always is. A
+URI that cannot be read is named in a warning and followed all the same, since
+there may be such a resource later.
 
 With --json each fact is an object: {"event":"live","resources":N}, or
 "updated", "added" or "removed" with its "uri" and, with --read, its "contents"

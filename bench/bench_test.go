@@ -188,6 +188,7 @@ func TestCommandLine(t *testing.T) {
 		args string
 		says string
 	}{
+		{"-only=", `no measure is called "": there are requests`},
 		{"-only reeds", `no measure is called "reeds": there are requests`},
 		{"-ours /no/program", "there is no program /no/program"},
 		{"-ours .", "there is no program ."},

@@ -28,12 +28,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		o     options
 		given scale // zero where the command line says nothing
 		small bool
-		only  string
 		flags = flag.NewFlagSet("bench/run", flag.ContinueOnError)
 	)
 	flags.SetOutput(io.Discard)
 	flags.BoolVar(&small, "quick", false, "measure little of everything, in "+quickTakes)
-	flags.StringVar(&only, "only", "", "measure these `NAMES` alone, separated by commas: "+strings.Join(measureNames(), ", "))
+	flags.Func("only", "measure these `NAMES` alone, separated by commas: "+strings.Join(measureNames(), ", "), names(&o.only))
 	flags.Func("rounds", "take medians of `N` rounds (default 3, with -quick 1)", number(&given.rounds, 1, 1000))
 	flags.Func("connections", "ask on `N` connections at once (default 8)", number(&given.connections, 1, 1000))
 	flags.Func("rate", "ask `N` times a second for what is asked at a fixed rate (default 200, which leaves every server time)", number(&given.rate, 10, 100_000))
@@ -62,14 +61,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("%q is no flag (-help names them)", flags.Arg(0))
-	}
-	if only != "" {
-		o.only = strings.Split(only, ",")
-	}
-	for _, name := range o.only {
-		if !slices.Contains(measureNames(), name) {
-			return o, fmt.Errorf("-only: no measure is called %q: there are %s", name, strings.Join(measureNames(), ", "))
-		}
 	}
 	o.scale = whole
 	if small {
@@ -101,6 +92,19 @@ func mayWrite(path string) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
+}
+
+// names reads names of measures, separated by commas. No name is not all of them, which is what no flag is.
+func names(to *measures) func(string) error {
+	return func(s string) error {
+		*to = strings.Split(s, ",")
+		for _, name := range *to {
+			if !slices.Contains(measureNames(), name) {
+				return fmt.Errorf("no measure is called %q: there are %s", name, strings.Join(measureNames(), ", "))
+			}
+		}
+		return nil
+	}
 }
 
 // number reads a whole number between bounds, which are included.

@@ -21,7 +21,7 @@ const bearerVariable = "MCP_FSSERVE_CLIENT_TOKEN"
 type bearer struct{ token, file string }
 
 func (b *bearer) flags(f *pflag.FlagSet) {
-	f.Var(&secret{"--token", &b.token}, "token", "show the server at a URL this token; other users of this machine can see it, those of a file not")
+	f.Var(&secret{"--token", &b.token}, "token", "show the server at a URL this token, which other users of this machine can see, unlike one in a file")
 	f.Var(&filename{"--token-file", &b.file, "FILE"}, "token-file", "show it the first token in FILE, in a line NAME TOKEN or TOKEN (default that in $"+bearerVariable+")")
 }
 

@@ -123,16 +123,20 @@ func script(t *testing.T, goSays, npmSays string, args ...string) (*exec.Cmd, st
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile("run")
-	if err != nil {
-		t.Fatal(err)
-	}
 	modules := filepath.Join(dir, "servers/typescript")
 	if err := os.MkdirAll(modules, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "run"), text, 0o755),
-		os.WriteFile(filepath.Join(modules, "package-lock.json"), []byte("{}"), 0o644)); err != nil {
+	for _, name := range []string{"run", "servers/typescript/install"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(modules, "package-lock.json"), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), filepath.Join(dir, "run"), args...)
@@ -154,6 +158,25 @@ func TestTheScriptAfterAnInstallationThatFailed(t *testing.T) {
 	}
 	if exists(filepath.Join(modules, "node_modules")) {
 		t.Error("what npm left is taken for what it should have installed")
+	}
+}
+
+// What is tested of the server on the TypeScript SDK needs its modules, which CI installs. They are installed once.
+func TestTheModulesAreInstalledOnce(t *testing.T) {
+	command, modules := script(t, programs("echo measured"), "mkdir node_modules; echo installed")
+	var said strings.Builder
+	command.Stderr = &said
+	if err := command.Run(); err != nil || said.String() != "installed\n" {
+		t.Errorf("it says %q, %v", said.String(), err)
+	}
+	again := exec.CommandContext(t.Context(), filepath.Join(modules, "install"))
+	again.Env = command.Env
+	if out, err := again.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("the second time it says %q, %v", out, err)
+	}
+	ci, err := os.ReadFile("../.ci/run")
+	if err != nil || !strings.Contains(string(ci), "servers/typescript/install && ") {
+		t.Errorf("CI does not install them: %v", err)
 	}
 }
 

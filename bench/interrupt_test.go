@@ -114,34 +114,39 @@ func running(t *testing.T, dir string) (commands []string) {
 	return commands
 }
 
-// script runs a copy of the script whose commands are others: go, which makes what the script then runs, and npm.
-func script(t *testing.T, goSays, npmSays string, args ...string) (*exec.Cmd, string) {
+// commands are a directory with commands that are shell scripts.
+func commands(t *testing.T, says map[string]string) string {
 	t.Helper()
-	dir, path := t.TempDir(), t.TempDir()
-	for name, text := range map[string]string{"go": goSays, "npm": npmSays, "node": ":"} {
-		if err := os.WriteFile(filepath.Join(path, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+	dir := t.TempDir()
+	for name, text := range says {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	modules := filepath.Join(dir, "servers/typescript")
-	if err := os.MkdirAll(modules, 0o755); err != nil {
+	return dir
+}
+
+// copied is a directory with a copy of a script.
+func copied(t *testing.T, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := os.ReadFile(name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"run", "servers/typescript/install"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(modules, "package-lock.json"), []byte("{}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// script runs a copy of the script whose go is another, which makes what the script then runs.
+func script(t *testing.T, goSays string, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	dir := copied(t, "run")
 	command := exec.CommandContext(t.Context(), filepath.Join(dir, "run"), args...)
-	command.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
-	return command, modules
+	command.Env = append(os.Environ(), "PATH="+commands(t, map[string]string{"go": goSays})+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+	return command, dir
 }
 
 // programs is a go that makes a program of a shell script, for `go build -C DIR -o PATH .`
@@ -150,29 +155,24 @@ func programs(says string) string {
 }
 
 // Modules that were installed in part are not taken for installed, neither now nor in the next run.
-func TestTheScriptAfterAnInstallationThatFailed(t *testing.T) {
-	command, modules := script(t, programs("echo measured"), "mkdir node_modules; exit 1")
-	out, err := command.Output()
-	if err != nil || string(out) != "measured\n" {
-		t.Errorf("it says %q, %v", out, err)
+func TestModulesThatCannotBeInstalled(t *testing.T) {
+	dir := typescriptSource(t, "mkdir node_modules; echo no network >&2; exit 1")
+	if _, err := typescriptPeer(t.Context(), dir); !errors.Is(err, errLeftOut) || !strings.Contains(err.Error(), "no network") {
+		t.Errorf("the server is not left out: %v", err)
 	}
-	if exists(filepath.Join(modules, "node_modules")) {
+	if exists(filepath.Join(dir, "node_modules")) {
 		t.Error("what npm left is taken for what it should have installed")
 	}
 }
 
-// What is tested of the server on the TypeScript SDK needs its modules, which CI installs. They are installed once.
-func TestTheModulesAreInstalledOnce(t *testing.T) {
-	command, modules := script(t, programs("echo measured"), "mkdir node_modules; echo installed")
-	var said strings.Builder
-	command.Stderr = &said
-	if err := command.Run(); err != nil || said.String() != "installed\n" {
-		t.Errorf("it says %q, %v", said.String(), err)
-	}
-	again := exec.CommandContext(t.Context(), filepath.Join(modules, "install"))
-	again.Env = command.Env
-	if out, err := again.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("the second time it says %q, %v", out, err)
+// Modules are installed for the first who wants that server, and by CI for the tests.
+func TestModulesAreInstalledOnce(t *testing.T) {
+	dir := typescriptSource(t, `[ ! -d node_modules ] && mkdir -p node_modules/@modelcontextprotocol/server && `+
+		`echo '{"version":"1.2.3"}' >node_modules/@modelcontextprotocol/server/package.json`)
+	for range 2 {
+		if p, err := typescriptPeer(t.Context(), dir); err != nil || p.version != "1.2.3" {
+			t.Errorf("the server is %+v, %v", p, err)
+		}
 	}
 	ci, err := os.ReadFile("../.ci/run")
 	if err != nil || !strings.Contains(string(ci), "servers/typescript/install && ") {
@@ -180,9 +180,20 @@ func TestTheModulesAreInstalledOnce(t *testing.T) {
 	}
 }
 
+// typescriptSource has what installs the server on the TypeScript SDK, by an npm of the test's own.
+func typescriptSource(t *testing.T, npmSays string) string {
+	t.Helper()
+	dir := copied(t, "servers/typescript/install")
+	if err := os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", commands(t, map[string]string{"npm": npmSays, "node": ":"})+":"+os.Getenv("PATH"))
+	return dir
+}
+
 // What a build leaves that was ended is removed with the program.
 func TestTheScriptAfterABuildThatFailed(t *testing.T) {
-	command, _ := script(t, `mkdir "${GOTMPDIR:-$TMPDIR}/go-build1"; exit 1`, "mkdir node_modules")
+	command, _ := script(t, `mkdir "${GOTMPDIR:-$TMPDIR}/go-build1"; exit 1`)
 	scratch := t.TempDir()
 	command.Env = append(command.Env, "TMPDIR="+scratch, "GOTMPDIR=")
 	if out, err := command.Output(); err == nil {
@@ -193,30 +204,15 @@ func TestTheScriptAfterABuildThatFailed(t *testing.T) {
 	}
 }
 
-// Help needs no modules, and says nothing besides.
-func TestTheScriptHelpsAtOnce(t *testing.T) {
-	for _, flag := range []string{"-help", "--help", "-h", "--h"} {
-		command, modules := script(t, programs(`echo "help for $3" >&2`), "echo installed >&2; mkdir node_modules", flag)
-		var said strings.Builder
-		command.Stderr = &said
-		if err := command.Run(); err != nil || said.String() != "help for "+flag+"\n" {
-			t.Errorf("%s: it says %q, %v", flag, said.String(), err)
-		}
-		if exists(filepath.Join(modules, "node_modules")) {
-			t.Errorf("%s: modules are installed", flag)
-		}
-	}
-}
-
 // The script hands on where it is, its arguments, and how the program ends.
 func TestTheScriptHandsOn(t *testing.T) {
-	command, modules := script(t, programs(`echo "$@"; exit 7`), "mkdir node_modules", "-only", "a b")
+	command, dir := script(t, programs(`echo "$@"; exit 7`), "-only", "a b")
 	command.Dir = t.TempDir()
 	out, err := command.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 7 {
 		t.Errorf("it ends with %v, want the status 7", err)
 	}
-	if want := "-source " + filepath.Dir(filepath.Dir(modules)) + " -only a b\n"; string(out) != want {
+	if want := "-source " + dir + " -only a b\n"; string(out) != want {
 		t.Errorf("the program is given %q, want %q", out, want)
 	}
 }
@@ -224,7 +220,7 @@ func TestTheScriptHandsOn(t *testing.T) {
 // Who ends the script ends the program, which has time to tidy up.
 func TestTheScriptHandsOnSignals(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		command, _ := script(t, programs(`trap 'echo tidy; exit 1' TERM; echo ready; while :; do sleep 0.1; done`), "mkdir node_modules")
+		command, _ := script(t, programs(`trap 'echo tidy; exit 1' TERM; echo ready; while :; do sleep 0.1; done`))
 		out, err := command.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -167,7 +167,7 @@ func (w wanted) prepare(ctx context.Context, bin, name string) (peer, error) {
 		p.lists = true
 		return p, err
 	case "typescript":
-		return typescriptPeer(filepath.Join(w.source, "servers/typescript"))
+		return typescriptPeer(ctx, filepath.Join(w.source, "servers/typescript"))
 	case "files":
 		p, err := w.goPeer(ctx, bin, fileServer, "fileserver", "")
 		p.files, p.stdio = true, nil
@@ -189,15 +189,21 @@ var errLeftOut = errors.New("left out")
 
 // build leaves nothing outside of bin, also if ctx ends: then go is told, so that it ends what it has started.
 func build(ctx context.Context, dir, bin, pkg string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-o", bin+string(filepath.Separator), pkg)
+	command := interruptible(ctx, "go", "build", "-o", bin+string(filepath.Separator), pkg)
 	command.Dir = dir
 	command.Env = append(command.Environ(), "GOTMPDIR="+bin)
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.WaitDelay = endWithin
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w: %s", pkg, err, out)
 	}
 	return nil
+}
+
+// interruptible is a command that is told when ctx ends, and has some time then to end what it has started.
+func interruptible(ctx context.Context, name string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = endWithin
+	return command
 }
 
 // goPeer is one of servers/, with the library of a module.
@@ -219,14 +225,14 @@ func (w wanted) goPeer(ctx context.Context, bin, name, program, module string) (
 	return p, nil
 }
 
-// typescriptPeer is that of dir, if run has installed its modules.
-func typescriptPeer(dir string) (peer, error) {
+// typescriptPeer is that of dir, with its modules, which are installed once.
+func typescriptPeer(ctx context.Context, dir string) (peer, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return peer{}, fmt.Errorf("typescript %w: there is no node", errLeftOut)
 	}
-	if !exists(filepath.Join(dir, "node_modules")) {
-		return peer{}, fmt.Errorf("typescript %w: its modules are not installed (bench/run does that)", errLeftOut)
+	if out, err := interruptible(ctx, filepath.Join(dir, "install")).CombinedOutput(); err != nil {
+		return peer{}, fmt.Errorf("typescript %w: its modules cannot be installed: %w: %s", errLeftOut, err, out)
 	}
 	about, err := os.ReadFile(filepath.Join(dir, "node_modules/@modelcontextprotocol/server/package.json"))
 	if err != nil {

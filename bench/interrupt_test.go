@@ -176,6 +176,23 @@ func TestModulesAreInstalledOnce(t *testing.T) {
 	}
 }
 
+// Who interrupts an installation ends npm too, and what it has installed in part is removed.
+func TestInterruptedInstallationsTidyUp(t *testing.T) {
+	dir := typescriptSource(t, "mkdir node_modules; exec sleep 60")
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		defer interrupt()
+		for !exists(filepath.Join(dir, "node_modules")) && ctx.Err() == nil {
+		}
+	}()
+	if _, err := typescriptPeer(ctx, dir); !errors.Is(err, errLeftOut) {
+		t.Errorf("the server is not left out: %v", err)
+	}
+	if exists(filepath.Join(dir, "node_modules")) {
+		t.Error("what npm has installed in part is left")
+	}
+}
+
 // typescriptSource has what installs the server on the TypeScript SDK, by an npm of the test's own.
 func typescriptSource(t *testing.T, npmSays string) string {
 	t.Helper()

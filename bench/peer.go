@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // peer is a server that is measured.
@@ -187,7 +188,7 @@ func (w wanted) prepare(ctx context.Context, bin, name string) (peer, error) {
 // errLeftOut is for a server that cannot be had on this machine.
 var errLeftOut = errors.New("left out")
 
-// build leaves nothing outside of bin, also if ctx ends: then go is told, so that it ends what it has started.
+// build leaves nothing outside of bin, also if ctx ends.
 func build(ctx context.Context, dir, bin, pkg string) error {
 	command := interruptible(ctx, "go", "build", "-o", bin+string(filepath.Separator), pkg)
 	command.Dir = dir
@@ -198,10 +199,12 @@ func build(ctx context.Context, dir, bin, pkg string) error {
 	return nil
 }
 
-// interruptible is a command that is told when ctx ends, and has some time then to end what it has started.
+// interruptible is a command that is told when ctx ends, with all that it has started, and has some time then to tidy up. Told
+// alone, a shell waits for what it runs, and go for its compilers.
 func interruptible(ctx context.Context, name string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, name, args...)
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = endWithin
 	return command
 }

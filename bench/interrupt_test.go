@@ -230,10 +230,19 @@ func TestTheScriptHandsOn(t *testing.T) {
 	}
 }
 
-// Who ends the script ends the program, which has time to tidy up.
+// Who ends the script ends the program, or go that builds it, which has time to tidy up.
 func TestTheScriptHandsOnSignals(t *testing.T) {
-	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		command, _ := script(t, programs(`trap 'echo tidy; exit 1' TERM; echo ready; while :; do sleep 0.1; done`))
+	const untilTold = `trap 'echo tidy; exit 1' TERM; echo ready; while :; do sleep 0.1; done`
+	for _, c := range []struct {
+		goSays string
+		signal os.Signal
+	}{
+		{programs(untilTold), syscall.SIGTERM},
+		{programs(untilTold), syscall.SIGINT},
+		{untilTold, syscall.SIGTERM}, // during the build
+		{untilTold, syscall.SIGINT},
+	} {
+		command, _ := script(t, c.goSays)
 		out, err := command.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -245,14 +254,14 @@ func TestTheScriptHandsOnSignals(t *testing.T) {
 		if !lines.Scan() || lines.Text() != "ready" {
 			t.Fatalf("it says %q", lines.Text())
 		}
-		if err := command.Process.Signal(signal); err != nil {
+		if err := command.Process.Signal(c.signal); err != nil {
 			t.Fatal(err)
 		}
 		if !lines.Scan() || lines.Text() != "tidy" {
-			t.Errorf("after %v it says %q", signal, lines.Text())
+			t.Errorf("after %v it says %q", c.signal, lines.Text())
 		}
 		if err := command.Wait(); err == nil {
-			t.Errorf("after %v it ends as if it had measured", signal)
+			t.Errorf("after %v it ends as if it had measured", c.signal)
 		}
 	}
 }

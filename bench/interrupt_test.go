@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A signal in the middle of a run ends the servers, and leaves nothing behind.
@@ -66,8 +67,10 @@ func TestInterruptedBuildsTidyUp(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for parts := 0; parts == 0; {
-		if t.Context().Err() != nil {
+		if patience.Err() != nil {
 			t.Fatal("nothing is built")
 		}
 		for _, pattern := range []string{"go-build*", "*/*/go-build*"} {
@@ -92,8 +95,10 @@ func TestInterruptedBuildsTidyUp(t *testing.T) {
 // waitForServers returns when a process runs that has a path in dir on its command line.
 func waitForServers(t *testing.T, dir string) {
 	t.Helper()
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for len(running(t, dir)) == 0 {
-		if t.Context().Err() != nil {
+		if patience.Err() != nil {
 			t.Fatal("no server is started")
 		}
 	}
